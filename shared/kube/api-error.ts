@@ -1,0 +1,40 @@
+/** The fields of a `metav1.Status` that decisions need. */
+export interface ApiStatus {
+  reason?: string;
+  message?: string;
+  details?: { name?: string; kind?: string; retryAfterSeconds?: number };
+}
+
+/** An answer other than 2xx from a Kubernetes API server. The message holds no credential. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status; 0 when there was no answer at all. */
+  readonly status: number;
+  readonly reason: string;
+  readonly details: ApiStatus['details'];
+
+  constructor(what: string, status: number, body: ApiStatus, options?: ErrorOptions) {
+    super(`${what}: ${status === 0 ? '' : `${status} `}${body.message ?? body.reason ?? 'no explanation'}`, options);
+    this.status = status;
+    this.reason = body.reason ?? '';
+    this.details = body.details;
+  }
+}
+
+const is =
+  (...statuses: number[]) =>
+  (error: unknown): error is ApiError =>
+    error instanceof ApiError && statuses.includes(error.status);
+
+export const isNotFound = is(404);
+export const isConflict = is(409);
+export const isInvalid = is(422);
+export const isForbidden = is(403);
+export const isUnauthorized = is(401);
+export const isGone = is(410);
+/** 401 and 403: the caller may not look, which says nothing about what is there. */
+export const isDenied = is(401, 403);
+
+export function isAlreadyExists(error: unknown): error is ApiError {
+  return isConflict(error) && error.reason === 'AlreadyExists';
+}
