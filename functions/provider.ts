@@ -1,0 +1,165 @@
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { RuntimeError } from '../shared/errors.ts';
+import type { KubeClient } from '../shared/kube/ports.ts';
+import type { AccessSpec, PermissionClaim } from '../shared/model/access.ts';
+import type { Duration } from '../shared/model/duration.ts';
+import type { Condition, ObjectMeta, ResourceType } from '../shared/model/kubernetes.ts';
+import type { Mode } from '../shared/model/object-key.ts';
+import type { ProviderConfigApi, ServiceApi } from './api/types.ts';
+
+/** A tenant's order, as the provider sees it. */
+export interface ServiceObjectOf<Spec> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Readonly<ObjectMeta>;
+  readonly spec: Spec;
+  readonly status: Readonly<Record<string, unknown>>;
+}
+
+/** One of the tenant's clusters, ready to use. */
+export interface Cluster {
+  /** Refuses requests once the invocation has ended or `ctx.signal` has fired. */
+  readonly client: KubeClient;
+  /** Kubeconfig (YAML), to embed in what the provider installs. It is a credential: never log it. */
+  readonly kubeconfig: string;
+  /** The Secret on the platform cluster that holds it, e.g. for a HelmRelease's `kubeConfig.secretRef`. */
+  readonly secretRef: { readonly name: string; readonly namespace: string; readonly key: string };
+}
+
+/**
+ * What the provider reports about the object. The runtime writes it when the call returns, and only where it differs.
+ * Without a report, a call that returns means Ready and one that throws means ReconcileError.
+ */
+export interface StatusReporter {
+  /** Not ready yet. `reason` is a CamelCase word. */
+  progressing(reason: string, message: string): void;
+  ready(message?: string): void;
+  /** A condition of the provider's own; the type `Ready` and those of the runtime are refused. */
+  condition(condition: Pick<Condition, 'type' | 'status' | 'reason' | 'message'>): void;
+  /** Fields of the provider's own status; `undefined` removes one. */
+  set(fields: Record<string, unknown>): void;
+}
+
+/** Everything a call gets; the same fields in both modes. */
+export interface ProviderContext<Config> {
+  /** The end user cluster: the control plane, or the tenant's kcp workspace. Null only when {@link mcpGone}. */
+  readonly mcp: Cluster;
+  /** Null when the provider orders none. */
+  readonly workload: Cluster | null;
+  /** Where the object lives: the onboarding cluster, or the workspace as far as the APIExport reaches. */
+  readonly home: KubeClient;
+  readonly platform: KubeClient;
+  /** The tenant's namespace on the platform cluster. Names in it are shared with other providers: prefix yours. */
+  readonly tenantNamespace: string;
+  /** The provider's own namespace on the platform cluster. */
+  readonly providerNamespace: string;
+  /** Stable for a tenant: `<namespace>/<name>` of the control plane, or the logical cluster's name. */
+  readonly identity: string;
+  readonly mode: Mode;
+  readonly config: Config;
+  /** Fires when the call should end: lease lost, run limit, or the object is being deleted during an install. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly status: StatusReporter;
+}
+
+/** Nothing: done. `requeueAfter`: not yet, look again after that time. */
+export type CallResult = void | { requeueAfter: Duration };
+
+type AccessOf<Spec, Config> = AccessSpec | ((object: ServiceObjectOf<Spec>, config: Config) => AccessSpec);
+
+export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType> {
+  /** Name of the provider and of its ProviderConfig; a DNS label. `--provider-name` overrides it at run time. */
+  name: string;
+  api: ServiceApi<Spec>;
+  config: ProviderConfigApi<Config>;
+  /** Whether a workload cluster is ordered for each object. A provider without one can't serve kcp. */
+  workloadCluster: boolean;
+  /** Rights on the ordered clusters. */
+  access: { mcp: AccessOf<z.output<Spec>, z.output<Config>>; workload?: AccessOf<z.output<Spec>, z.output<Config>> };
+  /** Its presence makes kcp possible. `permissionClaims` are those beyond the runtime's own. */
+  kcp?: { exportName?: string; permissionClaims?: PermissionClaim[] };
+  /** Finalizer on the object; default `<api group>/finalizer`. */
+  finalizer?: string;
+  /** First part of request names and value of the managed-by label; default the provider's name. */
+  controllerName?: string;
+  /** The same for the access to the onboarding cluster; default `controllerName`. */
+  onboardingControllerName?: string;
+  /** Called on every change, and again until it returns nothing. Must be idempotent. */
+  createOrUpdate(
+    ctx: ProviderContext<z.output<Config>>,
+    object: ServiceObjectOf<z.output<Spec>>,
+  ): Promise<CallResult>;
+  /** Called until it returns nothing, which says that all is gone. Must be idempotent. */
+  delete(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
+}
+
+/** A provider with every default filled in. The runtime needs no more of its types than that. */
+export interface Provider {
+  readonly name: string;
+  readonly api: ServiceApi<z.ZodType>;
+  readonly config: ProviderConfigApi<z.ZodType>;
+  readonly workloadCluster: boolean;
+  readonly access: { mcp: AccessOf<unknown, unknown>; workload: AccessOf<unknown, unknown> };
+  readonly kcp: { exportName: string; permissionClaims: readonly PermissionClaim[] } | undefined;
+  readonly finalizer: string;
+  readonly controllerName: string;
+  readonly onboardingControllerName: string;
+  createOrUpdate(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
+  delete(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
+}
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/**
+ * Declares a service provider.
+ * @throws RuntimeError `INVALID_PROVIDER` naming the field and the remedy
+ */
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
+  options: ProviderOptions<Spec, Config>,
+): Provider {
+  const fail = (problem: string): never => {
+    throw new RuntimeError('INVALID_PROVIDER', `provider ${options.name}: ${problem}`);
+  };
+  if (!DNS_LABEL.test(options.name)) fail('name must be a DNS label (lower case letters, digits, hyphens)');
+  if (options.kcp && !options.workloadCluster)
+    fail('kcp needs workloadCluster: true, since nothing can run inside a kcp workspace; or remove kcp');
+  if (options.config.kcp && !options.kcp)
+    fail('the ProviderConfig offers spec.kcp, but the provider declares no kcp; declare it, or set kcp: false there');
+  if (options.kcp && !options.config.kcp)
+    fail('kcp is declared, but the ProviderConfig has no spec.kcp; set kcp: true in providerConfig(…)');
+  const controllerName = options.controllerName ?? options.name;
+  const { type } = options.api;
+  return {
+    name: options.name,
+    api: options.api,
+    config: options.config,
+    workloadCluster: options.workloadCluster,
+    access: { mcp: options.access.mcp, workload: options.access.workload ?? {} } as Provider['access'],
+    kcp: options.kcp && {
+      exportName: options.kcp.exportName ?? type.group,
+      permissionClaims: options.kcp.permissionClaims ?? [],
+    },
+    finalizer: options.finalizer ?? `${type.group}/finalizer`,
+    controllerName,
+    onboardingControllerName: options.onboardingControllerName ?? controllerName,
+    createOrUpdate: options.createOrUpdate as Provider['createOrUpdate'],
+    delete: options.delete as Provider['delete'],
+  };
+}
+
+/** The same provider under another name, as `--provider-name` asks. Names derived from the old one follow. */
+export function renamed(provider: Provider, name: string): Provider {
+  if (!DNS_LABEL.test(name))
+    throw new RuntimeError('INVALID_SETTINGS', `--provider-name ${name}: must be a DNS label (a-z, 0-9, hyphens)`);
+  const follow = (value: string): string => (value === provider.name ? name : value);
+  return {
+    ...provider,
+    name,
+    controllerName: follow(provider.controllerName),
+    onboardingControllerName: follow(provider.onboardingControllerName),
+  };
+}
+
+export type { ResourceType };

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { formatObjectKey, type ObjectKey, parseObjectKey } from '../model/object-key.ts';
+import type { QueueKeys } from './keys.ts';
+import { type DeliveryScripts, withScripts } from './scripts.ts';
+
+export interface Settlement {
+  /** `keep` the object's timer as it is, `clear` it, or let it be due after so many milliseconds. */
+  timer: 'keep' | 'clear' | { afterMs: number };
+  attempts: 'keep' | 'clear' | 'count';
+}
+
+/** A key that something is due for, with the score that {@link DeliveryState.forget} compares. */
+export interface Due {
+  key: ObjectKey | undefined;
+  member: string;
+  score: string;
+}
+
+/** Leases, timers, parked objects, attempts and the epoch of one provider in Redis. See the delivery protocol. */
+export class DeliveryState {
+  readonly #redis: Redis & DeliveryScripts;
+  readonly #keys: QueueKeys;
+
+  constructor(redis: Redis, keys: QueueKeys) {
+    this.#redis = withScripts(redis);
+    this.#keys = keys;
+  }
+
+  /** A token nobody has used before, also after Redis was rolled back. */
+  static token(): string {
+    return randomUUID();
+  }
+
+  /** True when granted; otherwise the object is parked and will be published again. */
+  async acquire(key: ObjectKey, token: string, ttlMs: number): Promise<boolean> {
+    const member = formatObjectKey(key);
+    const { parked, epoch } = this.#keys;
+    return (await this.#redis.acquireLease(this.#keys.lease(member), parked, epoch, member, token, ttlMs)) === 1;
+  }
+
+  /** How often the object was parked meanwhile; `undefined` when the lease is lost. */
+  async renew(key: ObjectKey, token: string, ttlMs: number): Promise<number | undefined> {
+    const member = formatObjectKey(key);
+    const parked = await this.#redis.renewLease(this.#keys.lease(member), this.#keys.parked, token, ttlMs, member);
+    return parked < 0 ? undefined : Number(parked);
+  }
+
+  /** Ends the lease. How often the object was parked; `undefined`, with nothing changed, when the lease was lost. */
+  async settle(key: ObjectKey, token: string, settlement: Settlement): Promise<number | undefined> {
+    const member = formatObjectKey(key);
+    const { timer } = settlement;
+    const parked = await this.#redis.settleLease(
+      this.#keys.lease(member),
+      this.#keys.parked,
+      this.#keys.timers,
+      this.#keys.attempts,
+      member,
+      token,
+      typeof timer === 'string' ? timer : Date.now() + Math.round(timer.afterMs),
+      settlement.attempts,
+    );
+    return parked < 0 ? undefined : Number(parked);
+  }
+
+  async attempts(key: ObjectKey): Promise<number> {
+    return Number((await this.#redis.hget(this.#keys.attempts, formatObjectKey(key))) ?? 0);
+  }
+
+  /** For an object that nobody holds, such as one whose event could not be read by this version. */
+  async setTimer(key: ObjectKey, afterMs: number): Promise<void> {
+    await this.#redis.zadd(this.#keys.timers, 'LT', String(Date.now() + afterMs), formatObjectKey(key));
+  }
+
+  async dueTimers(now: number, limit: number): Promise<Due[]> {
+    return pairs(await this.#redis.zrangebyscore(this.#keys.timers, 0, now, 'WITHSCORES', 'LIMIT', 0, limit));
+  }
+
+  /** Parked objects that nobody holds any more. */
+  async releasedParked(limit: number): Promise<Due[]> {
+    const parked = pairs(await this.#redis.zrange(this.#keys.parked, 0, limit - 1, 'WITHSCORES'));
+    if (parked.length === 0) return [];
+    const held = await Promise.all(parked.map((due) => this.#redis.exists(this.#keys.lease(due.member))));
+    return parked.filter((_, index) => held[index] === 0);
+  }
+
+  async forgetTimer(due: Due): Promise<void> {
+    await this.#redis.forgetMember(this.#keys.timers, due.member, due.score);
+  }
+
+  /** Only after the object was published; a count that grew since stays. */
+  async forgetParked(due: Due): Promise<void> {
+    await this.#redis.forgetMember(this.#keys.parked, due.member, due.score);
+  }
+
+  /** A short lease without an object, used around the choice of a winner. */
+  async claim(member: string, token: string, ttlMs: number): Promise<boolean> {
+    return (await this.#redis.set(this.#keys.lease(member), token, 'PX', ttlMs, 'NX')) === 'OK';
+  }
+
+  async releaseClaim(member: string, token: string): Promise<void> {
+    const lease = this.#keys.lease(member);
+    if ((await this.#redis.get(lease)) === token) await this.#redis.del(lease);
+  }
+
+  /** The epoch's id, and whether it was begun on the server that answers now. */
+  async readEpoch(): Promise<{ id: string; sameServer: boolean }> {
+    const [id, same] = await this.#redis.readEpoch(this.#keys.epoch);
+    return { id, sameServer: Number(same) === 1 };
+  }
+
+  async beginEpoch(longestLeaseMs: number): Promise<string> {
+    const id = randomUUID();
+    await this.#redis.beginEpoch(this.#keys.epoch, id, longestLeaseMs);
+    return id;
+  }
+}
+
+function pairs(flat: string[]): Due[] {
+  const result: Due[] = [];
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const member = flat[index] as string;
+    result.push({ key: parseObjectKey(member), member, score: flat[index + 1] as string });
+  }
+  return result;
+}

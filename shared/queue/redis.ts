@@ -1,0 +1,70 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { RuntimeError } from '../errors.ts';
+
+export interface RedisSettings {
+  /** `redis[s]://[user[:password]@]host:port[/db]` */
+  url: string;
+  username?: string | undefined;
+  password?: string | undefined;
+  /** PEM, for a server certificate of a private authority. */
+  ca?: string | undefined;
+}
+
+const RECONNECT_LIMIT_MS = 1_000;
+
+/** Options for BullMQ workers, which wait as long as it takes. */
+export function workerConnection(settings: RedisSettings): RedisOptions {
+  const url = parseUrl(settings.url);
+  const username = settings.username ?? decodeURIComponent(url.username);
+  const password = settings.password ?? decodeURIComponent(url.password);
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 6379),
+    db: Number(url.pathname.slice(1) || 0),
+    ...(username ? { username } : {}),
+    ...(password ? { password } : {}),
+    ...(url.protocol === 'rediss:' ? { tls: settings.ca ? { ca: settings.ca } : {} } : {}),
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(50 * times, RECONNECT_LIMIT_MS),
+  };
+}
+
+/** Options for senders, which are told at once when Redis is away. */
+export function senderConnection(settings: RedisSettings): RedisOptions {
+  return { ...workerConnection(settings), enableOfflineQueue: false, maxRetriesPerRequest: 1 };
+}
+
+function parseUrl(text: string): URL {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new RuntimeError('INVALID_SETTINGS', 'REDIS_URL: not an address; expected redis://host:6379 or rediss://…');
+  }
+  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:')
+    throw new RuntimeError('INVALID_SETTINGS', `REDIS_URL: ${url.protocol} is not supported; use redis: or rediss:`);
+  return url;
+}
+
+/** Connects and waits until commands are answered. */
+export async function connectRedis(options: RedisOptions, onError: (error: Error) => void): Promise<Redis> {
+  const redis = new Redis({ ...options, lazyConnect: true });
+  redis.on('error', onError);
+  await redis.connect();
+  return redis;
+}
+
+/**
+ * A Redis that may drop keys when memory is short would forget work.
+ * @returns what is wrong, or `undefined`; services that hide their configuration are taken as they are
+ */
+export async function evictionProblem(redis: Redis): Promise<string | undefined> {
+  let policy: unknown;
+  try {
+    policy = ((await redis.config('GET', 'maxmemory-policy')) as string[])[1];
+  } catch {
+    return undefined;
+  }
+  if (policy === undefined || policy === 'noeviction') return undefined;
+  return `Redis has maxmemory-policy ${String(policy)} and may drop work; set it to noeviction`;
+}

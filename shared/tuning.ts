@@ -1,0 +1,34 @@
+/** Every number that tunes delivery, with its unit. Settings override those that an operator may want to change. */
+
+/** How long an object stays held after its holder died. Renewed while the invocation lives. */
+export const LEASE_MS = 15_000;
+/** How often a holder renews, and looks whether something about the object changed meanwhile. */
+export const LEASE_RENEWAL_MS = 1_000;
+/** A holder stops this long before its lease ends, for clocks and requests under way. */
+export const LEASE_MARGIN_MS = 2_000;
+/** An invocation is ended after this: a provider returns `requeueAfter` rather than wait. */
+export const RUN_LIMIT_MS = 60_000;
+export const MAX_RUN_LIMIT_MS = 290_000;
+
+/** Providers may block the event loop for seconds; a lock must not be lost by that. The same for every worker. */
+export const JOB_LOCK_MS = 15_000;
+export const STALLED_CHECK_MS = 5_000;
+/** An interrupted job is never given up. */
+export const MAX_STALLED_COUNT = 1_000_000_000;
+
+export const BACKOFF_FIRST_MS = 1_000;
+export const BACKOFF_LIMIT_MS = 300_000;
+/** Something that is waited for wakes the object by an event; this is for an event that got lost. */
+export const SAFETY_TIMER_MS = 120_000;
+/** For an event of a version that only a newer worker knows. */
+export const UNKNOWN_VERSION_RETRY_MS = 10_000;
+
+/** How often the bridge looks for timers that are due. */
+export const TIMER_SWEEP_MS = 200;
+export const PARKED_SWEEP_MS = 1_000;
+export const EPOCH_CHECK_MS = 5_000;
+export const RESYNC_MS = 600_000;
+
+/** BullMQ priorities: 0 goes first. */
+export const USER_PRIORITY = 0;
+export const BACKGROUND_PRIORITY = 10;
