@@ -19,6 +19,9 @@ export const OBJECT_ANNOTATION = 'service-provider.open-control-plane.io/object'
 /** Ours: on everything that the runtime creates in a workspace, so that a tenant can accept claims by selector. */
 export const RUNTIME_LABEL = 'service-provider.open-control-plane.io/provider';
 
+/** Ours: on an APIExport, which of its permission claims the runtime asked for. */
+export const CLAIMS_ANNOTATION = 'service-provider.open-control-plane.io/claims';
+
 /** Longest name and label value; `K8sMaxNameLength`. */
 export const MAX_NAME_LENGTH = 63;
 

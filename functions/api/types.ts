@@ -1,5 +1,8 @@
 import type { z } from 'zod';
+import type { KcpSettings } from '../../shared/kcp/settings.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
+
+export type { KcpSettings };
 
 /** The provider's Service API: what a tenant creates. Made by `serviceApi(…)`. */
 export interface ServiceApi<Spec extends z.ZodType> {
@@ -9,14 +12,6 @@ export interface ServiceApi<Spec extends z.ZodType> {
   crd(): object;
   /** The kcp APIResourceSchema of the same type; its name holds a hash of its content. */
   apiResourceSchema(): { metadata: { name: string } } & Record<string, unknown>;
-}
-
-/** Where kcp mode finds its provider workspace; `spec.kcp` of a ProviderConfig. */
-export interface KcpSettings {
-  /** Path of the provider workspace, such as `root:org:services`. */
-  providerWorkspace: string;
-  /** Secret on the platform cluster with the key `kubeconfig`. */
-  kubeconfigSecret: { name: string; namespace: string };
 }
 
 /** Fields of a ProviderConfig that the runtime itself reads. */

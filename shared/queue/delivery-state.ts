@@ -69,7 +69,7 @@ export class DeliveryState {
 
   /** For an object that nobody holds, such as one whose event could not be read by this version. */
   async setTimer(key: ObjectKey, afterMs: number): Promise<void> {
-    await this.#redis.zadd(this.#keys.timers, 'LT', String(Date.now() + afterMs), formatObjectKey(key));
+    await this.#redis.zadd(this.#keys.timers, 'LT', Date.now() + afterMs, formatObjectKey(key));
   }
 
   async dueTimers(now: number, limit: number): Promise<Due[]> {
@@ -78,7 +78,7 @@ export class DeliveryState {
 
   /** Parked objects that nobody holds any more. */
   async releasedParked(limit: number): Promise<Due[]> {
-    const parked = pairs(await this.#redis.zrange(this.#keys.parked, 0, limit - 1, 'WITHSCORES'));
+    const parked = pairs(await this.#redis.zrange(this.#keys.parked, 0, String(limit - 1), 'WITHSCORES'));
     if (parked.length === 0) return [];
     const held = await Promise.all(parked.map((due) => this.#redis.exists(this.#keys.lease(due.member))));
     return parked.filter((_, index) => held[index] === 0);

@@ -48,7 +48,7 @@ function parseUrl(text: string): URL {
 
 /** Connects and waits until commands are answered. */
 export async function connectRedis(options: RedisOptions, onError: (error: Error) => void): Promise<Redis> {
-  const redis = new Redis({ ...options, lazyConnect: true });
+  const redis = new Redis({ ...options, lazyConnect: true, replyMapping: 'legacy' });
   redis.on('error', onError);
   await redis.connect();
   return redis;

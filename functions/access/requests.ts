@@ -1,0 +1,143 @@
+import { isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
+import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
+import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
+import { REQUEST_FINALIZER } from '../../shared/names.ts';
+import { decideRequest, isOurs, type ObservedRequest } from './decide-request.ts';
+import type { DesiredRequest } from './desired.ts';
+import type { Verdict } from './verdict.ts';
+
+/** More steps than this in one pass mean that somebody works against us. */
+const MAX_STEPS = 12;
+
+export async function observeRequest(platform: KubeClient, desired: DesiredRequest): Promise<ObservedRequest> {
+  const getAccess = () => platform.get<AccessRequest>(ACCESS_REQUESTS, desired.name, desired.namespace);
+  const getCluster = (name: string, namespace: string) =>
+    platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace);
+  if (desired.cluster.kind === 'existing') {
+    const { name, namespace } = desired.cluster.request;
+    const accessRequest = await getAccess();
+    // Once there is an AccessRequest, nothing is decided by the ClusterRequest any more.
+    return { accessRequest, clusterRequest: accessRequest ? undefined : await getCluster(name, namespace) };
+  }
+  const [clusterRequest, accessRequest] = await Promise.all([
+    getCluster(desired.name, desired.namespace),
+    getAccess(),
+  ]);
+  return { clusterRequest, accessRequest };
+}
+
+/** What is there, without changing anything: `waiting` where {@link ensureRequest} would have something to do. */
+export async function judgeRequest(platform: KubeClient, desired: DesiredRequest, annotation: string): Promise<Verdict> {
+  const action = decideRequest(desired, await observeRequest(platform, desired), annotation);
+  if (action.do === 'conclude') return action.verdict;
+  return { state: 'waiting', reason: 'Reconciling', message: `${action.do} is due` };
+}
+
+/**
+ * Takes all steps towards the desired access that can be taken now.
+ * @param keepTerminating do not let go of a request that is being removed, and say `terminating` instead
+ */
+export async function ensureRequest(
+  platform: KubeClient,
+  desired: DesiredRequest,
+  annotation: string,
+  keepTerminating: boolean,
+): Promise<Verdict> {
+  let observed = await observeRequest(platform, desired);
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const action = decideRequest(desired, observed, annotation);
+    switch (action.do) {
+      case 'conclude':
+        return action.verdict;
+      case 'create-cluster-request':
+        observed = { ...observed, clusterRequest: await create(platform, CLUSTER_REQUESTS, action.object) };
+        break;
+      case 'create-access-request':
+        observed = { ...observed, accessRequest: await create(platform, ACCESS_REQUESTS, action.object) };
+        break;
+      case 'patch-cluster-request':
+        observed = {
+          ...observed,
+          clusterRequest: await platform.mergePatch(CLUSTER_REQUESTS, desired.name, action.patch, desired),
+        };
+        break;
+      case 'patch-access-request':
+        observed = {
+          ...observed,
+          accessRequest: await platform.mergePatch(ACCESS_REQUESTS, desired.name, action.patch, desired),
+        };
+        break;
+      case 'release-access-request':
+      case 'release-cluster-request': {
+        const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
+        if (keepTerminating)
+          return { state: 'terminating', message: `${type.kind} ${desired.namespace}/${desired.name} is being removed` };
+        if (!(await release(platform, type, action.object)))
+          return {
+            state: 'waiting',
+            reason: `WaitingFor${type.kind}Deletion`,
+            message: `${type.kind} ${desired.namespace}/${desired.name} is being removed; it is ordered again afterwards`,
+          };
+        observed = await observeRequest(platform, desired);
+        break;
+      }
+    }
+  }
+  return { state: 'waiting', reason: 'Reconciling', message: `${desired.name} keeps changing`, retryAfterMs: 5_000 };
+}
+
+/** A request that appeared in the meantime is taken as it is: the next decision looks at whose it is. */
+async function create<T extends KubeObject>(platform: KubeClient, type: ResourceType, object: T): Promise<T | undefined> {
+  try {
+    return await platform.create(type, object);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return platform.get<T>(type, object.metadata.name, object.metadata.namespace);
+  }
+}
+
+/** Removes our finalizer from a request that is being deleted once it is the last one. True when the request is gone. */
+export async function release(platform: KubeClient, type: ResourceType, request: KubeObject): Promise<boolean> {
+  const finalizers = request.metadata.finalizers ?? [];
+  // Others first: they still need the request to clean up after it.
+  if (finalizers.some((finalizer) => finalizer !== REQUEST_FINALIZER)) return false;
+  try {
+    await platform.mergePatch(
+      type,
+      request.metadata.name,
+      { metadata: { resourceVersion: request.metadata.resourceVersion, finalizers: [] } },
+      { namespace: request.metadata.namespace },
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  return true;
+}
+
+export type Removal = { readonly state: 'gone' } | { readonly state: 'removing'; readonly kind: string };
+
+/**
+ * Removes the AccessRequest and then the ClusterRequest that were made for an object; follows `ReconcileDelete` of
+ * `clusteraccess/advanced`. Foreign ones are skipped.
+ */
+export async function removeRequest(platform: KubeClient, desired: DesiredRequest): Promise<Removal> {
+  const types = desired.cluster.kind === 'order' ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
+  for (const type of types) {
+    if (!(await removeOne(platform, type, desired))) return { state: 'removing', kind: type.kind };
+  }
+  return { state: 'gone' };
+}
+
+async function removeOne(platform: KubeClient, type: ResourceType, desired: DesiredRequest): Promise<boolean> {
+  const { name, namespace } = desired;
+  let request = await platform.get(type, name, namespace);
+  if (!request || !isOurs(desired, request)) return true;
+  if (!request.metadata.deletionTimestamp) {
+    await platform.delete(type, name, { namespace, uid: request.metadata.uid });
+    request = await platform.get(type, name, namespace);
+    if (!request || !isOurs(desired, request)) return true;
+  }
+  return release(platform, type, request);
+}

@@ -1,0 +1,69 @@
+import type { KubeClient } from '../../../shared/kube/ports.ts';
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  NAMESPACES,
+  ROLE_BINDINGS,
+  ROLES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from '../../../shared/kube/resources.ts';
+import type { ResourceType } from '../../../shared/model/kubernetes.ts';
+import { RUNTIME_LABEL } from '../../../shared/names.ts';
+import type { Run } from '../../run.ts';
+import { type WorkspaceObject, workspaceNames, workspaceSecret } from './objects.ts';
+import type { WorkspacePort } from './port.ts';
+
+/** Rights before the identity that has them. */
+const REMOVAL_ORDER: readonly ResourceType[] = [
+  ROLE_BINDINGS,
+  CLUSTER_ROLE_BINDINGS,
+  ROLES,
+  CLUSTER_ROLES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+];
+
+/** Removes what the provider has in the workspace, found by our label, except for the objects to keep. */
+export async function pruneWorkspaceObjects(
+  virtual: KubeClient,
+  provider: string,
+  types: readonly ResourceType[],
+  keep: readonly WorkspaceObject[],
+): Promise<void> {
+  const id = (type: ResourceType, metadata: { name: string; namespace?: string }) =>
+    `${type.plural}/${metadata.namespace ?? ''}/${metadata.name}`;
+  const kept = new Set(keep.map(({ type, object }) => id(type, object.metadata)));
+  for (const type of types) {
+    const { items } = await virtual.list(type, { labelSelector: `${RUNTIME_LABEL}=${provider}`, metadataOnly: true });
+    for (const { metadata } of items)
+      if (!kept.has(id(type, metadata))) await virtual.delete(type, metadata.name, { namespace: metadata.namespace });
+  }
+}
+
+/** Roles and bindings of permissions that are not declared any more. */
+export function pruneRoles(virtual: KubeClient, provider: string, keep: readonly WorkspaceObject[]): Promise<void> {
+  return pruneWorkspaceObjects(
+    virtual,
+    provider,
+    REMOVAL_ORDER.filter((type) => type.group === ROLES.group),
+    keep,
+  );
+}
+
+/**
+ * Removes the access to a workspace: what is in the workspace first, rights before the identity, and then the Secret on
+ * the platform. All of it before the object's finalizer goes, since our own reach into the workspace may end with it.
+ * @param keepNamespaces another object of the workspace waits for its turn and will need them at once
+ */
+export async function removeWorkspaceAccess(
+  run: Run,
+  workspace: WorkspacePort,
+  keepNamespaces: boolean,
+): Promise<void> {
+  const { virtual } = workspace;
+  await pruneWorkspaceObjects(virtual, run.provider.name, REMOVAL_ORDER, []);
+  if (!keepNamespaces) await virtual.delete(NAMESPACES, workspaceNames(run.provider.name).namespace);
+  const { name, namespace } = workspaceSecret(run);
+  await run.platform.delete(SECRETS, name, { namespace });
+}

@@ -1,0 +1,112 @@
+import { RuntimeError } from '../shared/errors.ts';
+import type { ServiceObject } from '../shared/model/kubernetes.ts';
+import {
+  type ConditionReport,
+  type Phase,
+  reportProgressing,
+  reportReady,
+  reportTerminating,
+  RUNTIME_CONDITIONS,
+  type StatusReport,
+} from '../shared/status.ts';
+import { identityOf } from './access/desired.ts';
+import { openCluster } from './access/open.ts';
+import type { GrantedAccess } from './access/verdict.ts';
+import type { Cluster, ProviderContext, ServiceObjectOf, StatusReporter } from './provider.ts';
+import type { Run } from './run.ts';
+
+/** Collects what a provider reports during one call. */
+export class ReportCollector implements StatusReporter {
+  #readiness: StatusReport | undefined;
+  readonly #conditions = new Map<string, ConditionReport>();
+  #fields: Record<string, unknown> = {};
+
+  progressing(reason: string, message: string): void {
+    this.#readiness = reportProgressing(reason, message);
+  }
+
+  ready(message?: string): void {
+    this.#readiness = message === undefined ? reportReady() : reportReady(message);
+  }
+
+  condition(condition: ConditionReport): void {
+    if (RUNTIME_CONDITIONS.includes(condition.type))
+      throw new RuntimeError('INVALID_PROVIDER', `condition ${condition.type} is the runtime's; name yours differently`);
+    this.#conditions.set(condition.type, condition);
+  }
+
+  set(fields: Record<string, unknown>): void {
+    for (const name of ['phase', 'observedGeneration', 'conditions'])
+      if (name in fields)
+        throw new RuntimeError('INVALID_PROVIDER', `status.${name} is the runtime's; use the methods for it`);
+    this.#fields = { ...this.#fields, ...fields };
+  }
+
+  /** The report with what the provider said about readiness, or else `otherwise`. */
+  report(otherwise: StatusReport, phase?: Phase): StatusReport {
+    const readiness = this.#readiness ?? otherwise;
+    return {
+      phase: phase ?? readiness.phase,
+      conditions: [...readiness.conditions, ...this.#conditions.values()],
+      fields: this.#fields,
+    };
+  }
+
+  /** During a deletion the object is never Ready, whatever the provider says. */
+  terminatingReport(): StatusReport {
+    const said = this.#readiness?.conditions[0];
+    const base =
+      said && said.status === 'False' ? reportTerminating(said.reason, said.message) : reportTerminating();
+    return { ...base, conditions: [...base.conditions, ...this.#conditions.values()], fields: this.#fields };
+  }
+}
+
+/** Everything a provider's call gets. Its clients refuse requests once the lease is over or the signal has fired. */
+export async function providerContext(
+  run: Run,
+  granted: GrantedAccess,
+  status: StatusReporter,
+): Promise<ProviderContext<unknown>> {
+  if (run.config.state !== 'ok') throw new RuntimeError('NOT_READY', run.config.message);
+  const guard = providerGuard(run);
+  const [mcp, workload] = await Promise.all([
+    openCluster(run, granted.mcp, guard),
+    granted.workload ? openCluster(run, granted.workload, guard) : Promise.resolve<Cluster | null>(null),
+  ]);
+  return {
+    mcp,
+    workload,
+    home: run.home.fenced(guard, run.signal),
+    platform: run.platform.fenced(guard, run.signal),
+    tenantNamespace: run.tenantNamespace,
+    providerNamespace: run.providerNamespace,
+    identity: identityOf(run.key),
+    mode: run.key.mode,
+    config: run.config.config,
+    signal: run.signal,
+    log: run.log,
+    status,
+  };
+}
+
+function providerGuard(run: Run): () => void {
+  return () => {
+    run.guard();
+    if (run.signal.aborted)
+      throw new RuntimeError('STALE_HOLDER', `the call was told to end (${String(run.signal.reason)})`);
+  };
+}
+
+/**
+ * The object as the provider declared it: checked against its schema, defaults filled in.
+ * @throws RuntimeError `INVALID_OBJECT` naming the field
+ */
+export function parseObject(run: Run, object: ServiceObject): ServiceObjectOf<unknown> {
+  const parsed = run.provider.api.spec.safeParse(object.spec ?? {});
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const field = ['spec', ...(issue?.path ?? [])].join('.');
+    throw new RuntimeError('INVALID_OBJECT', `${field}: ${issue?.message ?? 'invalid'}`);
+  }
+  return { ...(object as unknown as ServiceObjectOf<unknown>), spec: parsed.data, status: object.status ?? {} };
+}

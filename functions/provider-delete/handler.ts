@@ -1,0 +1,36 @@
+import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
+import { milliseconds } from '../../shared/model/duration.ts';
+import { again, done } from '../../shared/model/outcome.ts';
+import { CONDITION_UNINSTALLED } from '../../shared/status.ts';
+import { judgeAccess } from '../access/access.ts';
+import { grantedAccess } from '../access/verdict.ts';
+import { flowPosition } from '../flow.ts';
+import { backToStart } from '../precondition.ts';
+import { providerContext, ReportCollector } from '../provider-call.ts';
+import type { ServiceObjectOf } from '../provider.ts';
+import type { Step } from '../run.ts';
+
+/** Lets the provider remove what it installed, until it says that all is gone. Requires: being deleted, not Uninstalled. */
+export const providerDelete: Step = async (object, run) => {
+  if (flowPosition(object, run.provider.finalizer) !== 'delete' || run.config.state !== 'ok') return backToStart;
+  const granted = grantedAccess(await judgeAccess(run, object));
+  if (!granted) return backToStart;
+
+  const collector = new ReportCollector();
+  const ctx = await providerContext(run, granted, collector);
+  // Not checked against the schema: what can't be installed any more must still be removable.
+  const result = await run.provider.delete(ctx, object as unknown as ServiceObjectOf<unknown>);
+  const report = collector.terminatingReport();
+  if (result?.requeueAfter !== undefined)
+    return { status: report, outcome: again(milliseconds(result.requeueAfter, 'requeueAfter'), 'RequeueAfter') };
+  return {
+    status: {
+      ...report,
+      conditions: [
+        ...report.conditions,
+        { type: CONDITION_UNINSTALLED, status: 'True', reason: 'Deleted', message: 'The provider has removed all' },
+      ],
+    },
+    outcome: done(TEARDOWN_REQUESTED),
+  };
+};

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { KubeClient } from '../../../shared/kube/ports.ts';
+import { CONFIG_MAPS } from '../../../shared/kube/resources.ts';
+import type { AccessSpec } from '../../../shared/model/access.ts';
+import type { KubeObjectOf } from '../../../shared/model/kubernetes.ts';
+import { shortenName } from '../../../shared/names.ts';
+import { providerConfig } from '../../api/provider-config.ts';
+import { serviceApi } from '../../api/service-api.ts';
+import { defineProvider } from '../../provider.ts';
+
+/**
+ * The reference provider: the smallest one that does all a provider does. For every Foo it keeps one ConfigMap on the
+ * tenant's cluster and one on the workload cluster. It serves both modes and doesn't know in which one it runs.
+ */
+
+const GROUP = 'foo.services.open-control-plane.io';
+const NAMESPACE = 'default';
+
+type ConfigMap = KubeObjectOf<{ data: Record<string, string> }>;
+
+const MANAGE_CONFIG_MAPS: AccessSpec = {
+  permissions: [
+    {
+      rules: [
+        {
+          apiGroups: [''],
+          resources: ['configmaps'],
+          verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+        },
+      ],
+    },
+  ],
+};
+
+/** Name of a tenant's ConfigMap on its own cluster; the one on the (shared) workload cluster ends in `-wl`. */
+export function configMapName(identity: string): string {
+  return shortenName(`foo-${identity.replaceAll('/', '-')}`);
+}
+
+async function install(client: KubeClient, name: string, foo: string): Promise<void> {
+  const metadata = { name, namespace: NAMESPACE };
+  await client.apply<ConfigMap>(CONFIG_MAPS, { metadata, data: { installed: 'true', foo } });
+}
+
+/** Whether nothing is left; somebody else's finalizer may hold it for a while. */
+async function uninstall(client: KubeClient, name: string): Promise<boolean> {
+  const existed = await client.delete(CONFIG_MAPS, name, { namespace: NAMESPACE });
+  return !existed || (await client.get(CONFIG_MAPS, name, NAMESPACE)) === undefined;
+}
+
+export const foo = defineProvider({
+  name: 'foo',
+  api: serviceApi({
+    group: GROUP,
+    version: 'v1alpha1',
+    kind: 'Foo',
+    spec: z.object({ foo: z.string().optional() }).describe('What is wanted.'),
+    status: z.object({ foo: z.string().optional().describe('The value that is installed.') }),
+  }),
+  config: providerConfig({
+    group: GROUP,
+    version: 'v1alpha1',
+    spec: z.object({}).describe('How the provider behaves.'),
+    kcp: true,
+    pollInterval: '1m',
+  }),
+  workloadCluster: true,
+  access: { mcp: MANAGE_CONFIG_MAPS, workload: MANAGE_CONFIG_MAPS },
+  kcp: {},
+
+  async createOrUpdate(ctx, object) {
+    const value = object.spec.foo ?? '';
+    await install(ctx.mcp.client, configMapName(ctx.identity), value);
+    if (ctx.workload) await install(ctx.workload.client, `${configMapName(ctx.identity)}-wl`, value);
+    ctx.status.set({ foo: value });
+    ctx.status.ready();
+  },
+
+  async delete(ctx) {
+    const gone = await Promise.all([
+      // A workspace on its way out takes its content with it.
+      ctx.mcp ? uninstall(ctx.mcp.client, configMapName(ctx.identity)) : true,
+      ctx.workload ? uninstall(ctx.workload.client, `${configMapName(ctx.identity)}-wl`) : true,
+    ]);
+    return gone.every(Boolean) ? undefined : { requeueAfter: '1s' };
+  },
+});

@@ -1,0 +1,70 @@
+import { DELETE_REQUESTED, INSTALL_REQUESTED, TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
+import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { again, done, waiting } from '../../shared/model/outcome.ts';
+import {
+  CONDITION_UNINSTALLED,
+  isDeleting,
+  reportNotReady,
+  reportProgressing,
+  reportTerminating,
+  type StatusReport,
+} from '../../shared/status.ts';
+import { type AccessVerdicts, grantedAccess, worst } from '../access/verdict.ts';
+import type { ConfigState } from '../config-state.ts';
+import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
+import type { StepResult } from '../run.ts';
+
+/** Nothing can be done without the ProviderConfig; its change wakes the object. */
+export function waitForConfig(object: ServiceObject, config: Extract<ConfigState, { state: 'unusable' }>): StepResult {
+  return { status: reportNotReady(object, config.reason, config.message), outcome: waiting('ProviderConfig') };
+}
+
+/** Another object of the workspace was first; its end wakes this one. */
+export function reject(winner: { namespace: string; name: string }): StepResult {
+  return {
+    status: reportProgressing(
+      REASON.rejected,
+      `Only one is served in a workspace: ${winner.namespace}/${winner.name} is older; this one follows when that is deleted`,
+    ),
+    outcome: waiting(`the end of ${winner.namespace}/${winner.name}`),
+  };
+}
+
+/** The mark that the provider's part is gone; from here on access is only removed. */
+export function reportUninstalled(reason: string, message: string): StatusReport {
+  const report = reportTerminating();
+  return {
+    ...report,
+    conditions: [...report.conditions, { type: CONDITION_UNINSTALLED, status: 'True', reason, message }],
+  };
+}
+
+/** A deletion of something that was never installed goes straight to the teardown. */
+export function skipDelete(): StepResult {
+  return {
+    status: reportUninstalled('NeverInstalled', 'Nothing was installed, so nothing has to be removed'),
+    outcome: done(TEARDOWN_REQUESTED),
+  };
+}
+
+/** What follows from the access that there is. */
+export function decideAfterAccess(object: ServiceObject, access: AccessVerdicts): StepResult {
+  const deleting = isDeleting(object);
+  if (deleting && [access.mcp, access.workload].some((verdict) => verdict?.state === 'terminating'))
+    // Requests that are going without our mark: another runtime had come as far as that when it was stopped.
+    return {
+      status: reportUninstalled('HandedOver', 'The removal of access had begun already'),
+      outcome: done(TEARDOWN_REQUESTED),
+    };
+  if (grantedAccess(access)) return { outcome: done(deleting ? DELETE_REQUESTED : INSTALL_REQUESTED) };
+  const open = worst(access);
+  if (open === undefined) throw new Error('access that is not granted has a verdict that says why');
+  if (open.state === 'terminating') return { outcome: waiting(open.message) };
+  return {
+    status: reportNotReady(object, open.reason, open.message),
+    outcome:
+      open.state === 'waiting' && open.retryAfterMs !== undefined
+        ? again(open.retryAfterMs, open.reason)
+        : waiting(open.message),
+  };
+}

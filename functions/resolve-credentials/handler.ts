@@ -1,0 +1,77 @@
+import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
+import { addFinalizerPatch, hasFinalizer } from '../../shared/finalizers.ts';
+import { isInvalid, isNotFound } from '../../shared/kube/api-error.ts';
+import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { done } from '../../shared/model/outcome.ts';
+import { OPERATION_ANNOTATION, OPERATION_RECONCILE } from '../../shared/names.ts';
+import { ensureAccess } from '../access/access.ts';
+import { flowPosition, neverStarted } from '../flow.ts';
+import type { Run, Step, StepResult } from '../run.ts';
+import { decideAfterAccess, reject, skipDelete, waitForConfig } from './decide.ts';
+import { winnerOf } from './winner.ts';
+
+/**
+ * The start of every pass: claims the object (finalizer), sees to the access that it needs, and says which function is
+ * next. The only one that orders access.
+ */
+export const resolveCredentials: Step = async (found, run) => {
+  const object = await withoutReconcileAnnotation(found, run);
+  switch (flowPosition(object, run.provider.finalizer)) {
+    case 'finished':
+      return { outcome: done() };
+    case 'teardown':
+      return { outcome: done(TEARDOWN_REQUESTED) };
+    case 'delete':
+      if (neverStarted(object)) return skipDelete();
+      if (run.config.state === 'unusable') return waitForConfig(object, run.config);
+      return decideAfterAccess(object, await ensureAccess(run, object, { keepTerminating: true }));
+    case 'install':
+      return resolveInstall(object, run);
+  }
+};
+
+async function resolveInstall(object: ServiceObject, run: Run): Promise<StepResult> {
+  if (run.config.state === 'unusable') return waitForConfig(object, run.config);
+  const rejected = await rejectedBySingleton(object, run);
+  if (rejected) return rejected;
+  const claimed = await withFinalizer(object, run);
+  // Deleted between the read and the claim: its own event is on the way.
+  if (!claimed) return { outcome: done() };
+  return decideAfterAccess(claimed, await ensureAccess(run, claimed, { keepTerminating: false }));
+}
+
+/** In a kcp workspace one object is served. Standard mode needs no rule: the object is named after its ControlPlane. */
+async function rejectedBySingleton(object: ServiceObject, run: Run): Promise<StepResult | undefined> {
+  if (!run.workspace || hasFinalizer(object, run.provider.finalizer)) return undefined;
+  const { items } = await run.home.list(run.provider.api.type, { metadataOnly: true });
+  const winner = winnerOf(items, run.provider.finalizer);
+  if (!winner || winner.metadata.uid === object.metadata.uid) return undefined;
+  return reject({ namespace: winner.metadata.namespace ?? '', name: winner.metadata.name });
+}
+
+async function withFinalizer(object: ServiceObject, run: Run): Promise<ServiceObject | undefined> {
+  const { finalizer, api } = run.provider;
+  if (hasFinalizer(object, finalizer)) return object;
+  try {
+    return await run.home.mergePatch<ServiceObject>(
+      api.type,
+      object.metadata.name,
+      addFinalizerPatch(object, finalizer),
+      { namespace: object.metadata.namespace },
+    );
+  } catch (error) {
+    // An object that is being deleted takes no new finalizers, and one that is gone takes nothing: no errors.
+    if (isInvalid(error) || isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function withoutReconcileAnnotation(object: ServiceObject, run: Run): Promise<ServiceObject> {
+  if (object.metadata.annotations?.[OPERATION_ANNOTATION] !== OPERATION_RECONCILE) return object;
+  return run.home.mergePatch<ServiceObject>(
+    run.provider.api.type,
+    object.metadata.name,
+    { metadata: { resourceVersion: object.metadata.resourceVersion, annotations: { [OPERATION_ANNOTATION]: null } } },
+    { namespace: object.metadata.namespace },
+  );
+}

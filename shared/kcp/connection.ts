@@ -1,0 +1,75 @@
+import { RuntimeError } from '../errors.ts';
+import { clientFor, type HttpKubeClient } from '../kube/client.ts';
+import {
+  type ClusterCredentials,
+  kubeconfigFromSecret,
+  type KubeconfigPolicy,
+  parseKubeconfig,
+} from '../kube/kubeconfig.ts';
+import type { KubeClient } from '../kube/ports.ts';
+import { API_EXPORT_ENDPOINT_SLICES, SECRETS } from '../kube/resources.ts';
+import { kcpBaseUrl, workspaceUrl } from '../kube/workspace-url.ts';
+import type { Secret } from '../model/access.ts';
+import type { KubeObjectOf } from '../model/kubernetes.ts';
+import type { KcpSettings } from './settings.ts';
+
+/** The runtime's own access to a kcp, as the platform operator configured it. */
+export interface KcpConnection {
+  /** Holds a credential: never log it. */
+  readonly credentials: ClusterCredentials;
+  /** kcp's address without a workspace, `https://host:port`. */
+  readonly base: string;
+  /** The provider workspace. */
+  readonly workspace: HttpKubeClient;
+  /** The same identity and connections at another address of this kcp, e.g. a workspace or an endpoint of a slice. */
+  at(url: string): HttpKubeClient;
+  /**
+   * Addresses of the virtual workspace of an APIExport, one a shard. Empty while the APIExport has no endpoint slice, or
+   * one without addresses: kcp adds a shard's address once a workspace there has bound the export.
+   * @throws ApiError where the slice can't be read
+   */
+  endpointUrls(exportName: string): Promise<string[]>;
+}
+
+type EndpointSlice = KubeObjectOf<{ status?: { endpoints?: { url: string }[] } }>;
+
+/**
+ * Reads the kubeconfig that the settings name and makes clients from it. Nothing is sent to kcp yet.
+ * @param platform reads the Secret
+ * @throws RuntimeError `NOT_READY` naming the Secret when it is missing, `INVALID_KUBECONFIG` naming field and remedy
+ */
+export async function openKcpConnection(
+  platform: KubeClient,
+  settings: KcpSettings,
+  policy: KubeconfigPolicy = {},
+): Promise<KcpConnection> {
+  const { name, namespace } = settings.kubeconfigSecret;
+  const secret = await platform.get<Secret>(SECRETS, name, namespace);
+  if (!secret)
+    throw new RuntimeError(
+      'NOT_READY',
+      `Secret ${namespace}/${name} (spec.kcp.kubeconfigSecret) does not exist on the platform cluster; create it with the key kubeconfig`,
+    );
+  const where = `${namespace}/${name}`;
+  return connectKcp(parseKubeconfig(kubeconfigFromSecret(secret, where), `Secret ${where}`, policy), settings);
+}
+
+/** {@link openKcpConnection} for credentials that are at hand. */
+export function connectKcp(
+  credentials: ClusterCredentials,
+  settings: Pick<KcpSettings, 'providerWorkspace'>,
+): KcpConnection {
+  const base = kcpBaseUrl(credentials.server);
+  const client = clientFor(credentials);
+  const workspace = client.at(workspaceUrl(base, settings.providerWorkspace));
+  return {
+    credentials,
+    base,
+    workspace,
+    at: (url) => client.at(url),
+    async endpointUrls(exportName) {
+      const slice = await workspace.get<EndpointSlice>(API_EXPORT_ENDPOINT_SLICES, exportName);
+      return slice?.status?.endpoints?.map((endpoint) => endpoint.url) ?? [];
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import type { Condition, ServiceObject } from './model/kubernetes.ts';
+
+/** `phase` of a Service API object; `api/common` of openmcp-operator. */
+export type Phase = 'Progressing' | 'Ready' | 'Terminating';
+
+/** The condition that tells readiness; the Go runtime's. */
+export const CONDITION_READY = 'Ready';
+/** Ours: the provider's createOrUpdate may have run, so its delete has to run too. */
+export const CONDITION_INSTALL_STARTED = 'InstallStarted';
+/** Ours: the provider has said that all is gone; from here on access is removed and never ordered again. */
+export const CONDITION_UNINSTALLED = 'Uninstalled';
+
+export const RUNTIME_CONDITIONS: readonly string[] = [
+  CONDITION_READY,
+  CONDITION_INSTALL_STARTED,
+  CONDITION_UNINSTALLED,
+];
+
+export type ConditionReport = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** What is to be on an object after an invocation. Conditions and fields that are not named stay as they are. */
+export interface StatusReport {
+  phase: Phase;
+  conditions: ConditionReport[];
+  /** Fields of the provider's own; `undefined` removes one. */
+  fields?: Record<string, unknown>;
+}
+
+/** Reasons of the Go runtime that others may look for. */
+export const REASON_RECONCILE_SUCCESS = 'ReconcileSuccess';
+export const REASON_RECONCILE_ERROR = 'ReconcileError';
+export const REASON_TERMINATING = 'Terminating';
+
+const ready = (status: 'True' | 'False', reason: string, message: string): ConditionReport => ({
+  type: CONDITION_READY,
+  status,
+  reason,
+  message,
+});
+
+export function reportReady(message = 'Domain Service is ready'): StatusReport {
+  return { phase: 'Ready', conditions: [ready('True', REASON_RECONCILE_SUCCESS, message)] };
+}
+
+export function reportProgressing(reason: string, message: string): StatusReport {
+  return { phase: 'Progressing', conditions: [ready('False', reason, message)] };
+}
+
+export function reportTerminating(reason = REASON_TERMINATING, message = 'Cleanup in progress'): StatusReport {
+  return { phase: 'Terminating', conditions: [ready('False', reason, message)] };
+}
+
+/** Progressing, or Terminating for an object that is being deleted. */
+export function reportNotReady(object: ServiceObject, reason: string, message: string): StatusReport {
+  return isDeleting(object) ? reportTerminating(reason, message) : reportProgressing(reason, message);
+}
+
+export function isDeleting(object: { metadata: { deletionTimestamp?: string } }): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}
+
+export function conditionOf(object: ServiceObject, type: string): Condition | undefined {
+  return object.status?.conditions?.find((condition) => condition.type === type);
+}
+
+export function hasCondition(object: ServiceObject, type: string): boolean {
+  return conditionOf(object, type)?.status === 'True';
+}
+
+/** `reason` must match `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`, or the API server refuses the whole status. */
+const REASON = /^[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9_])?$/;
+const MAX_MESSAGE_LENGTH = 4_096;
+
+/**
+ * The merge patch of `/status` that brings the report onto the object, or `undefined` when it is all there already.
+ * `lastTransitionTime` moves only when a condition's status flips. The patch holds the resourceVersion that it was made
+ * from, since conditions are one list: a conflict means read again.
+ */
+export function statusPatch(object: ServiceObject, report: StatusReport, now: Date): object | undefined {
+  const generation = object.metadata.generation ?? 0;
+  const before = object.status ?? {};
+  const conditions = mergeConditions(before.conditions ?? [], report.conditions, generation, now);
+  const status: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(report.fields ?? {}))
+    if (!equal(before[field], value)) status[field] = value === undefined ? null : value;
+  if (before.phase !== report.phase) status['phase'] = report.phase;
+  if (before.observedGeneration !== generation) status['observedGeneration'] = generation;
+  if (!equal(before.conditions ?? [], conditions)) status['conditions'] = conditions;
+  if (Object.keys(status).length === 0) return undefined;
+  // The Go type requires both; they are there however small the patch is.
+  status['phase'] = report.phase;
+  status['observedGeneration'] = generation;
+  return { metadata: { resourceVersion: object.metadata.resourceVersion }, status };
+}
+
+function mergeConditions(before: Condition[], reports: ConditionReport[], generation: number, now: Date): Condition[] {
+  const merged = new Map(before.map((condition) => [condition.type, condition]));
+  for (const report of reports) {
+    const old = merged.get(report.type);
+    merged.set(report.type, {
+      type: report.type,
+      status: report.status,
+      reason: REASON.test(report.reason) ? report.reason : REASON_RECONCILE_ERROR,
+      message: report.message.slice(0, MAX_MESSAGE_LENGTH),
+      observedGeneration: generation,
+      lastTransitionTime:
+        old && old.status === report.status
+          ? old.lastTransitionTime
+          : `${now.toISOString().slice(0, -'.000Z'.length)}Z`,
+    });
+  }
+  return [...merged.values()];
+}
+
+/** Deep equality of JSON values, whatever the order of fields. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const left = Object.entries(a).filter(([, value]) => value !== undefined);
+  const right = new Map(Object.entries(b).filter(([, value]) => value !== undefined));
+  return left.length === right.size && left.every(([name, value]) => right.has(name) && equal(value, right.get(name)));
+}
