@@ -7,6 +7,7 @@ import {
   conditionOf,
   hasCondition,
   isDeleting,
+  type StatusReport,
 } from '../shared/status.ts';
 
 /**
@@ -55,4 +56,25 @@ export function neverStarted(object: ServiceObject): boolean {
   if (conditionOf(object, CONDITION_INSTALL_STARTED)) return false;
   const ready = conditionOf(object, CONDITION_READY);
   return ready === undefined || (ready.status === 'False' && BEFORE_INSTALL.has(ready.reason));
+}
+
+/**
+ * The report with the mark `InstallStarted` where the object shows that another runtime has installed it: writing our
+ * own reason would wipe out the only trace of that.
+ */
+export function keepStarted(object: ServiceObject, report: StatusReport): StatusReport {
+  const named = report.conditions.some(({ type }) => type === CONDITION_INSTALL_STARTED);
+  if (named || conditionOf(object, CONDITION_INSTALL_STARTED) || neverStarted(object)) return report;
+  return {
+    ...report,
+    conditions: [
+      ...report.conditions,
+      {
+        type: CONDITION_INSTALL_STARTED,
+        status: 'True',
+        reason: 'Adopted',
+        message: 'The object was served by another runtime before',
+      },
+    ],
+  };
 }

@@ -1,11 +1,12 @@
-import { isRuntimeError, messageOf, PermanentError, RuntimeError } from '../shared/errors.ts';
+import { messageOf, PermanentError, RuntimeError } from '../shared/errors.ts';
 import { isConflict, isForbidden, isNotFound } from '../shared/kube/api-error.ts';
 import type { ServiceObject } from '../shared/model/kubernetes.ts';
-import { done, failed, type Outcome } from '../shared/model/outcome.ts';
+import { again, done, failed, type Outcome } from '../shared/model/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_IGNORE } from '../shared/names.ts';
 import { redact } from '../shared/redact.ts';
 import { REASON_RECONCILE_ERROR, reportNotReady, type StatusReport, statusPatch } from '../shared/status.ts';
-import type { Run, Step } from './run.ts';
+import { keepStarted, neverStarted, REASONS_BEFORE_INSTALL } from './flow.ts';
+import type { Run, Step, StopReason } from './run.ts';
 
 /** A step that meets other writers reads again this often before it backs off. */
 const MAX_CONFLICTS = 5;
@@ -21,8 +22,8 @@ export async function invoke(step: Step, run: Run): Promise<Outcome> {
     try {
       object = await readObject(run);
       if (!object) return done();
-      const { status, outcome } = await step(object, run);
-      if (status) await writeStatus(run, object, status);
+      const { status, outcome, object: current } = await step(object, run);
+      if (status) await writeStatus(run, current ?? object, status);
       return outcome;
     } catch (error) {
       if (isConflict(error) && error.reason === 'Conflict' && attempt < MAX_CONFLICTS) continue;
@@ -55,7 +56,7 @@ export async function writeStatus(run: Run, object: ServiceObject, report: Statu
   const { key, provider, home } = run;
   let current = object;
   for (let attempt = 1; ; attempt++) {
-    const patch = statusPatch(current, redacted(report, run), run.now());
+    const patch = statusPatch(current, redacted(keepStarted(current, report), run), run.now());
     if (!patch) return current;
     try {
       return await home.mergePatch<ServiceObject>(provider.api.type, key.name, patch, {
@@ -86,11 +87,20 @@ export function isPermanent(error: unknown): boolean {
 
 async function failure(error: unknown, object: ServiceObject | undefined, run: Run): Promise<Outcome> {
   const message = redact(messageOf(error), run.secrets);
-  // A stale holder writes nothing; who holds the object now does.
-  if (isRuntimeError(error, 'STALE_HOLDER')) return failed(message);
+  switch (run.signal.reason as StopReason | undefined) {
+    case 'ObjectDeleted':
+      return done(); // who came for the object goes on from here
+    case 'Shutdown':
+      return again(0, 'Shutdown');
+    case 'LeaseLost':
+      return failed(message); // a stale holder writes nothing; who holds the object now does
+    case 'RunLimit':
+    case undefined:
+  }
   run.log.warn({ err: { message } }, 'invocation failed');
   if (object) {
-    const reason = error instanceof PermanentError ? error.reason : REASON_RECONCILE_ERROR;
+    const otherwise = neverStarted(object) ? REASONS_BEFORE_INSTALL.accessError : REASON_RECONCILE_ERROR;
+    const reason = error instanceof PermanentError ? error.reason : otherwise;
     await writeStatus(run, object, reportNotReady(object, reason, message)).catch((writeError: unknown) => {
       run.log.warn({ err: { message: redact(messageOf(writeError), run.secrets) } }, 'status not written');
     });

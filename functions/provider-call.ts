@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../shared/errors.ts';
 import type { ServiceObject } from '../shared/model/kubernetes.ts';
 import {
@@ -9,6 +10,7 @@ import {
   RUNTIME_CONDITIONS,
   type StatusReport,
 } from '../shared/status.ts';
+import { STOP_GRACE_MS } from '../shared/tuning.ts';
 import { identityOf } from './access/desired.ts';
 import { openCluster } from './access/open.ts';
 import type { GrantedAccess } from './access/verdict.ts';
@@ -95,6 +97,28 @@ function providerGuard(run: Run): () => void {
     if (run.signal.aborted)
       throw new RuntimeError('STALE_HOLDER', `the call was told to end (${String(run.signal.reason)})`);
   };
+}
+
+/**
+ * A provider's call, left alone once it was told to end and did not: what it still does can't reach a cluster any more.
+ * @throws RuntimeError `STALE_HOLDER`
+ */
+export async function untilStopped<T>(run: Run, call: Promise<T>): Promise<T> {
+  const finished = new AbortController();
+  const stopped = async (): Promise<never> => {
+    if (!run.signal.aborted)
+      await new Promise((resolve) => {
+        run.signal.addEventListener('abort', resolve, { once: true, signal: finished.signal });
+      });
+    await sleep(STOP_GRACE_MS, undefined, { signal: finished.signal });
+    throw new RuntimeError('STALE_HOLDER', `the provider's call did not end when told to (${String(run.signal.reason)})`);
+  };
+  try {
+    return await Promise.race([call, stopped()]);
+  } finally {
+    finished.abort();
+    call.catch(() => undefined); // nobody waits for it any more
+  }
 }
 
 /**

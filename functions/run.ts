@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { EventType } from '../shared/events/catalogue.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
 import type { ServiceObject } from '../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../shared/model/object-key.ts';
@@ -40,11 +39,9 @@ export interface StepResult {
   /** Written before the outcome counts; nothing is written where it does not differ. */
   status?: StatusReport;
   outcome: Outcome;
+  /** The object as last written by the step, where it wrote; saves reading it again for the status. */
+  object?: ServiceObject;
 }
 
 /** What one of the four functions does with an object that exists and is not to be ignored. */
 export type Step = (object: ServiceObject, run: Run) => Promise<StepResult>;
-
-export interface NextStep {
-  next: EventType;
-}

@@ -10,6 +10,9 @@ export const LEASE_MARGIN_MS = 2_000;
 export const RUN_LIMIT_MS = 60_000;
 export const MAX_RUN_LIMIT_MS = 290_000;
 
+/** A provider's call that was told to end gets this long to do so. */
+export const STOP_GRACE_MS = 3_000;
+
 /** Providers may block the event loop for seconds; a lock must not be lost by that. The same for every worker. */
 export const JOB_LOCK_MS = 15_000;
 export const STALLED_CHECK_MS = 5_000;

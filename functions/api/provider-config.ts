@@ -45,7 +45,7 @@ const KCP_SETTINGS = z
 
 const pollIntervalSchema = (preset: string | undefined): JsonSchema => ({
   type: 'string',
-  // The Go runtime's CRD has this format too. Kubernetes checks it, and accepts what Go's time.ParseDuration accepts.
+  // As in the Go runtime's CRD. Kubernetes refuses garbage by it, but accepts a little more than Go durations (`1 day`).
   format: 'duration',
   description: 'How often a Ready object is looked at again, such as 1m or 1h30m; 0s for never.',
   ...(preset === undefined ? {} : { default: preset }),

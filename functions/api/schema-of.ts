@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
-import { type JsonSchema, REFUSED, structural } from './structural.ts';
+import { type JsonSchema, NOT_IN_RE2, REFUSED, structural } from './structural.ts';
 
 const POSSIBLE = new Set(
   (
@@ -32,6 +32,7 @@ type Definition = z.core.$ZodTypeDef & {
   keyType?: z.core.$ZodType;
   values?: unknown[];
   pattern?: RegExp;
+  format?: string;
   checks?: z.core.$ZodCheck[];
 };
 
@@ -61,10 +62,12 @@ function toJson(type: z.ZodType, path: string): JsonSchema {
       cycles: 'throw',
       reused: 'inline',
       override({ zodSchema, jsonSchema }) {
-        const reason = refusal(zodSchema._zod.def as unknown as Definition);
+        const definition = zodSchema._zod.def as unknown as Definition;
+        const reason = refusal(definition);
         if (reason) jsonSchema[REFUSED] = reason;
-        const format = NUMBER_FORMATS[String(zodSchema._zod.bag['format'])];
-        if (format && zodSchema._zod.def.type === 'number') jsonSchema.format = format;
+        const format = definition.type === 'number' && numberFormat(definition);
+        if (format) jsonSchema.format = format;
+        if (isCheckedByFormat(definition, jsonSchema)) delete jsonSchema.pattern;
       },
     });
   } catch (error) {
@@ -74,6 +77,18 @@ function toJson(type: z.ZodType, path: string): JsonSchema {
       { cause: error },
     );
   }
+}
+
+/** The format is on the type itself (`z.int32()`) or on one of its checks (`z.number().int()`). */
+function numberFormat({ format, checks = [] }: Definition): string | undefined {
+  const own = [format, ...checks.map((check) => (check._zod.def as { format?: string }).format)];
+  return own.map((each) => NUMBER_FORMATS[each ?? '']).find((each) => each !== undefined);
+}
+
+/** Zod's own patterns for these are more than RE2 can do, and Kubernetes knows the formats. */
+function isCheckedByFormat({ type, format }: Definition, { pattern }: JsonSchema): boolean {
+  const known = format === 'hostname' || format === 'email';
+  return type === 'string' && known && typeof pattern === 'string' && NOT_IN_RE2.test(pattern);
 }
 
 function refusal(definition: Definition): string | undefined {

@@ -20,15 +20,14 @@ const FORMATS = new Set(
     'float double'
   ).split(' '),
 );
-/** Bounds that only say how a number is held in JavaScript or on the wire; the format says it already. */
+/** Bounds that only say how JavaScript holds a number. Those of int32 stay: API servers don't check that format. */
 const NOISE: Readonly<Record<string, readonly [number, number]>> = {
   int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-  int32: [-(2 ** 31), 2 ** 31 - 1],
   float: [-3.4028234663852886e38, 3.4028234663852886e38],
   double: [-Number.MAX_VALUE, Number.MAX_VALUE],
 };
 /** What JavaScript's patterns have and RE2, in which API servers check them, has not. */
-const NOT_IN_RE2 = /\(\?<?[=!]|\\[1-9]|\\k<|\\u|\\p\{\w{3,}\}/;
+export const NOT_IN_RE2 = /\(\?<?[=!]|\\[1-9]|\\k<|\\u|\\p\{\w{3,}\}/;
 
 const INT_OR_STRING = { 'x-kubernetes-int-or-string': true };
 const ANYTHING = 'x-kubernetes-preserve-unknown-fields';
@@ -49,10 +48,10 @@ export function structural(schema: JsonSchema, path: string): JsonSchema {
     fail('references are not possible in a CRD; remove the id in .meta(…), write recursive types out');
   if ('not' in schema) fail('a field that may never be there; remove it');
   const members = (schema['anyOf'] ?? schema['oneOf']) as JsonSchema[] | undefined;
-  if (members) return { ...union(members, path, fail), ...kept(schema) };
+  if (members) return withoutNull({ ...union(members, path, fail), ...kept(schema) }, fail);
 
-  const result = kept(schema);
-  if ('const' in schema) result['enum'] = [schema['const']];
+  const values = 'const' in schema ? { enum: [schema['const']] } : {};
+  const result = withoutNull({ ...values, ...kept(schema) }, fail);
   checkPatterns(schema, result, fail);
   switch (schema['type']) {
     case 'object':
@@ -82,6 +81,13 @@ function kept(schema: JsonSchema): Record<string, unknown> {
   const format = schema['format'] === 'base64' ? 'byte' : schema['format'];
   if (typeof format === 'string' && FORMATS.has(format)) result['format'] = format;
   return result;
+}
+
+/** API servers refuse null for an enum whatever the schema says (tried with kcp 0.30, Kubernetes 1.34). */
+function withoutNull(schema: Record<string, unknown>, fail: Fail): Record<string, unknown> {
+  if (schema['nullable'] === true && schema['enum'])
+    fail('a literal or enum can not be null in a CRD; use .optional(), or add a value such as "None"');
+  return schema;
 }
 
 function withoutNoise(schema: Record<string, unknown>): JsonSchema {
@@ -129,6 +135,7 @@ function union(members: readonly JsonSchema[], path: string, fail: Fail): JsonSc
   const converted = rest.map((member) => structural(member, path));
   const [first] = converted;
   if (first && converted.length === 1) return { ...first, ...nullable };
+
   const values = converted.flatMap((member) => (member['enum'] as unknown[] | undefined) ?? []);
   if (first && converted.every((member) => Array.isArray(member['enum']) && member['type'] === first['type']))
     return { type: first['type'], enum: [...new Set(values)], ...nullable };

@@ -1,3 +1,4 @@
+import { RuntimeError } from '../../shared/errors.ts';
 import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import { milliseconds } from '../../shared/model/duration.ts';
 import { again, done } from '../../shared/model/outcome.ts';
@@ -6,7 +7,7 @@ import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../access/verdict.ts';
 import { flowPosition } from '../flow.ts';
 import { backToStart } from '../precondition.ts';
-import { providerContext, ReportCollector } from '../provider-call.ts';
+import { providerContext, ReportCollector, untilStopped } from '../provider-call.ts';
 import type { ServiceObjectOf } from '../provider.ts';
 import type { Step } from '../run.ts';
 
@@ -19,7 +20,9 @@ export const providerDelete: Step = async (object, run) => {
   const collector = new ReportCollector();
   const ctx = await providerContext(run, granted, collector);
   // Not checked against the schema: what can't be installed any more must still be removable.
-  const result = await run.provider.delete(ctx, object as unknown as ServiceObjectOf<unknown>);
+  const result = await untilStopped(run, run.provider.delete(ctx, object as unknown as ServiceObjectOf<unknown>));
+  // Told to end, yet it returned: "gone" would be a guess.
+  if (run.signal.aborted) throw new RuntimeError('STALE_HOLDER', 'the call was told to end');
   const report = collector.terminatingReport();
   if (result?.requeueAfter !== undefined)
     return { status: report, outcome: again(milliseconds(result.requeueAfter, 'requeueAfter'), 'RequeueAfter') };

@@ -1,11 +1,11 @@
+import { RuntimeError } from '../../shared/errors.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { done } from '../../shared/model/outcome.ts';
 import { reportReady } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../access/verdict.ts';
 import { writeStatus } from '../invoke.ts';
 import { backToStart } from '../precondition.ts';
-import { parseObject, providerContext, ReportCollector } from '../provider-call.ts';
+import { parseObject, providerContext, ReportCollector, untilStopped } from '../provider-call.ts';
 import type { Step } from '../run.ts';
 import { decideNextLook, markInstallStarted, mayInstall } from './decide.ts';
 
@@ -17,20 +17,19 @@ export const providerInstall: Step = async (object, run) => {
 
   const parsed = parseObject(run, object);
   const mark = markInstallStarted(object);
-  const current: ServiceObject = mark ? await writeStatus(run, object, mark) : object;
+  const written: ServiceObject = mark ? await writeStatus(run, object, mark) : object;
+  // What is reported after the call is about the generation that was installed, whatever came since.
+  const { generation } = object.metadata;
+  const current = { ...written, metadata: { ...written.metadata, ...(generation ? { generation } : {}) } };
   const collector = new ReportCollector();
   const ctx = await providerContext(run, granted, collector);
-  try {
-    const result = await run.provider.createOrUpdate(ctx, { ...parsed, metadata: current.metadata });
-    // Being deleted: who waits for the object goes on from here, and Ready would be a lie.
-    if (run.signal.aborted) return { outcome: done() };
-    // The object was read before the call: what it reports is about that generation.
-    return {
-      status: collector.report(reportReady()),
-      outcome: decideNextLook(result, run.config.runtime.pollIntervalMs, granted.renewAt, run.now()),
-    };
-  } catch (error) {
-    if (run.signal.aborted && run.signal.reason === 'ObjectDeleted') return { outcome: done() };
-    throw error;
-  }
+  const call = run.provider.createOrUpdate(ctx, { ...parsed, metadata: current.metadata });
+  const result = await untilStopped(run, call);
+  // Told to end, yet it returned: it may have seen refused requests as anything. Ready would be a guess.
+  if (run.signal.aborted) throw new RuntimeError('STALE_HOLDER', 'the call was told to end');
+  return {
+    object: current,
+    status: collector.report(reportReady()),
+    outcome: decideNextLook(result, run.config.runtime.pollIntervalMs, granted.renewAt, run.now()),
+  };
 };

@@ -15,4 +15,6 @@ export const RUNTIME_CLAIMS: readonly PermissionClaim[] = [
   claim('', 'serviceaccounts'),
   claim('rbac.authorization.k8s.io', 'clusterroles'),
   claim('rbac.authorization.k8s.io', 'clusterrolebindings'),
+  claim('rbac.authorization.k8s.io', 'roles'),
+  claim('rbac.authorization.k8s.io', 'rolebindings'),
 ];

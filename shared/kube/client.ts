@@ -17,6 +17,8 @@ export type Guard = () => void;
 interface Transport {
   readonly dispatcher: Dispatcher;
   readonly authorization: () => Promise<string | undefined>;
+  /** Replaces the client's own address, where that is only known later. */
+  readonly address?: string;
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -31,13 +33,13 @@ interface RequestOptions {
 /** {@link KubeClient} over HTTP/1.1 with connections kept alive and shared by all clients of one cluster. */
 export class HttpKubeClient implements KubeClient {
   readonly server: string;
-  readonly #transport: Transport;
+  readonly #transport: () => Transport;
   readonly #guard: Guard | undefined;
   readonly #signal: AbortSignal | undefined;
 
-  constructor(server: string, transport: Transport, guard?: Guard, signal?: AbortSignal) {
+  constructor(server: string, transport: Transport | (() => Transport), guard?: Guard, signal?: AbortSignal) {
     this.server = server.replace(/\/+$/, '');
-    this.#transport = transport;
+    this.#transport = typeof transport === 'function' ? transport : () => transport;
     this.#guard = guard;
     this.#signal = signal;
   }
@@ -50,6 +52,21 @@ export class HttpKubeClient implements KubeClient {
   /** A client that stops sending once `guard` throws and drops what is under way when `signal` fires. */
   fenced(guard: Guard, signal?: AbortSignal): HttpKubeClient {
     return new HttpKubeClient(this.server, this.#transport, guard, signal);
+  }
+
+  /** A client that answers "not yet" until `ready` resolves, so that nothing else has to wait for it. */
+  static deferred(name: string, ready: Promise<HttpKubeClient>): HttpKubeClient {
+    let transport: Transport | undefined;
+    ready.then(
+      (client) => {
+        transport = { ...client.#transport(), address: client.server };
+      },
+      () => undefined, // who made the promise deals with that
+    );
+    return new HttpKubeClient(name, () => {
+      if (transport) return transport;
+      throw new ApiError(name, 0, { reason: 'NoAnswer', message: 'access is not granted yet' });
+    });
   }
 
   async get<T extends KubeObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {
@@ -165,14 +182,15 @@ export class HttpKubeClient implements KubeClient {
 
   async #send(method: Method, path: string, signal: AbortSignal, options: RequestOptions): Promise<Dispatcher.ResponseData> {
     this.#guard?.();
-    const url = new URL(this.server + path);
+    const transport = this.#transport();
+    const url = new URL((transport.address ?? this.server) + path);
     for (const [name, value] of Object.entries(options.query ?? {}))
       if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
-    const authorization = await this.#transport.authorization();
+    const authorization = await transport.authorization();
     // Looked at again: fetching the credential may have taken a while.
     this.#guard?.();
     try {
-      return await this.#transport.dispatcher.request({
+      return await transport.dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method,
@@ -247,6 +265,35 @@ export function clientFor(credentials: ClusterCredentials): HttpKubeClient {
   return new HttpKubeClient(credentials.server, {
     dispatcher,
     authorization: () => Promise.resolve(token ? `Bearer ${token}` : undefined),
+  });
+}
+
+const ROTATION_CHECK_MS = 60_000;
+
+/**
+ * A client for credentials that are replaced from time to time: the token is read again every minute. Server and
+ * authority stay those of the first reading.
+ */
+export async function clientForRotating(read: () => Promise<ClusterCredentials>): Promise<HttpKubeClient> {
+  let current = await read();
+  let readAt = Date.now();
+  const { server, ca, clientCertificate: cert, clientKey: key, tlsServerName: servername } = current;
+  const dispatcher = agentFor({
+    ...(ca ? { ca } : {}),
+    ...(cert ? { cert } : {}),
+    ...(key ? { key } : {}),
+    ...(servername ? { servername } : {}),
+  });
+  return new HttpKubeClient(server, {
+    dispatcher,
+    authorization: async () => {
+      if (Date.now() - readAt > ROTATION_CHECK_MS) {
+        readAt = Date.now();
+        // Unreadable for the moment: the token at hand may still be good.
+        current = await read().catch(() => current);
+      }
+      return current.token ? `Bearer ${current.token}` : undefined;
+    },
   });
 }
 

@@ -11,6 +11,8 @@ export interface RedisSettings {
 }
 
 const RECONNECT_LIMIT_MS = 1_000;
+/** A sender's commands are answered in milliseconds: a connection that gives no answer for so long is dead. */
+const SENDER_SILENCE_LIMIT_MS = 10_000;
 
 /** Options for BullMQ workers, which wait as long as it takes. */
 export function workerConnection(settings: RedisSettings): RedisOptions {
@@ -31,7 +33,12 @@ export function workerConnection(settings: RedisSettings): RedisOptions {
 
 /** Options for senders, which are told at once when Redis is away. */
 export function senderConnection(settings: RedisSettings): RedisOptions {
-  return { ...workerConnection(settings), enableOfflineQueue: false, maxRetriesPerRequest: 1 };
+  return {
+    ...workerConnection(settings),
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    socketTimeout: SENDER_SILENCE_LIMIT_MS,
+  };
 }
 
 function parseUrl(text: string): URL {

@@ -31,7 +31,9 @@ export interface BuildOrder extends BinarySource {
  */
 export async function buildBinary(order: BuildOrder): Promise<void> {
   mkdirSync(dirname(order.target), { recursive: true });
-  const release = await acquireLock(`${order.target}.lock`, () => say(`waiting for another process that builds ${order.name}`));
+  const release = await acquireLock(`${order.target}.lock`, () =>
+    say(`waiting for another process that builds ${order.name}`),
+  );
   try {
     if (existsSync(order.target)) return;
     requireGo(order);
@@ -56,9 +58,12 @@ function requireGo({ name, folder }: BuildOrder): void {
   const answer = spawnSync('go', ['env', 'GOVERSION'], { cwd: folder, encoding: 'utf8' });
   if (answer.error) throw new Error(`${name} is not there and can't be built: Go is not installed. ${remedy}`);
   const found = /^go(\d+)\.(\d+)/.exec(answer.stdout.trim());
-  const tooOld = found && wanted && Number(found[1]) * 1000 + Number(found[2]) < Number(wanted[1]) * 1000 + Number(wanted[2]);
+  const tooOld =
+    found && wanted && Number(found[1]) * 1000 + Number(found[2]) < Number(wanted[1]) * 1000 + Number(wanted[2]);
   if (answer.status !== 0 || !found || tooOld)
-    throw new Error(`${name} can't be built: ${answer.stderr.trim() || `${answer.stdout.trim()} is too old`}. ${remedy}`);
+    throw new Error(
+      `${name} can't be built: ${answer.stderr.trim() || `${answer.stdout.trim()} is too old`}. ${remedy}`,
+    );
 }
 
 async function goBuild(order: BuildOrder, output: string): Promise<void> {

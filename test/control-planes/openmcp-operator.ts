@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { findBinary } from './binaries.ts';
 import { freePort } from './ports.ts';
 import { startProcess, type ManagedProcess } from './processes.ts';
+import { answersOk } from './readiness.ts';
 
 /** How the scheduler answers ClusterRequests of one purpose. */
 export interface PurposeMapping {
@@ -43,24 +43,22 @@ export async function startOpenmcpOperator(options: OpenmcpOperatorOptions): Pro
     command: binary,
     args: [
       'run',
-      ...['--environment', environment],
-      ...['--kubeconfig', kubeconfig],
-      ...['--config', config],
-      ...['--controllers', 'scheduler,accessrequest'],
-      ...['--health-probe-bind-address', `127.0.0.1:${port}`],
-      ...['--metrics-bind-address', '0'],
+      '--environment',
+      environment,
+      '--kubeconfig',
+      kubeconfig,
+      '--config',
+      config,
+      '--controllers',
+      'scheduler,accessrequest',
+      '--health-probe-bind-address',
+      `127.0.0.1:${port}`,
+      '--metrics-bind-address',
+      '0',
     ],
     cwd: dir,
     env: { POD_NAMESPACE: options.podNamespace ?? 'openmcp-system', POD_NAME: 'openmcp-operator' },
     logFile,
     ready: () => answersOk(`http://127.0.0.1:${port}/readyz`),
-  });
-}
-
-function answersOk(url: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    request(url, { agent: false }, (response) => resolve(response.resume().statusCode === 200))
-      .on('error', reject)
-      .end();
   });
 }

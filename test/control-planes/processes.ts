@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const STOP_GRACE_MS = 10_000;
 const READY_TIMEOUT_MS = 120_000;
-const READY_POLL_MS = 50;
+const READY_POLL_MS = 200;
 const LOG_TAIL_LINES = 40;
 
 export interface ProcessOrder {
@@ -89,11 +89,17 @@ class Child implements ManagedProcess {
     const late = sleep(STOP_GRACE_MS, 'late', { signal: gaveUp.signal }).catch(() => 'ended');
     if ((await Promise.race([this.#ended, late])) === 'late') this.#child.kill('SIGKILL');
     gaveUp.abort();
-    await this.#ended;
+    await this.#end();
   }
 
   async kill(): Promise<void> {
     if (this.running) this.#child.kill('SIGKILL');
+    await this.#end();
+  }
+
+  /** Who waits for its end must be kept alive by it. */
+  async #end(): Promise<void> {
+    if (this.running) this.#child.ref();
     await this.#ended;
   }
 

@@ -22,14 +22,19 @@ export interface History {
   /** In the order in which the watches told; by `resourceVersion` within one server it is the true order. */
   readonly entries: readonly HistoryEntry[];
   /** Entries of one kind, ordered by resourceVersion. */
-  of<T extends KubeObject>(type: ResourceType, filter?: Partial<Pick<HistoryEntry, 'type' | 'namespace' | 'name'>>): HistoryEntry<T>[];
+  of<T extends KubeObject>(
+    type: ResourceType,
+    filter?: Partial<Pick<HistoryEntry, 'type' | 'namespace' | 'name'>>,
+  ): HistoryEntry<T>[];
   /** Interruptions of watches: when there is one, changes may be missing. */
   readonly interruptions: readonly string[];
   stop(): void;
 }
 
 /** Records every change of the given types from now on; what exists already comes first as `ADDED`. */
-export async function recordHistory(watched: readonly { client: KubeClient; types: readonly ResourceType[] }[]): Promise<History> {
+export async function recordHistory(
+  watched: readonly { client: KubeClient; types: readonly ResourceType[] }[],
+): Promise<History> {
   const entries: HistoryEntry[] = [];
   const interruptions: string[] = [];
   const controller = new AbortController();

@@ -59,7 +59,11 @@ export type AccessRequest = KubeObjectOf<{
   status?: Status & { secretRef?: { name: string } };
 }>;
 
-export type Secret = KubeObjectOf<{ type?: string; data?: Record<string, string>; stringData?: Record<string, string> }>;
+export type Secret = KubeObjectOf<{
+  type?: string;
+  data?: Record<string, string>;
+  stringData?: Record<string, string>;
+}>;
 
 export type Workspace = KubeObjectOf<{
   spec?: { cluster?: string; URL?: string; type?: { name: string; path: string } };

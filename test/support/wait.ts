@@ -37,7 +37,6 @@ export async function eventually<T>(
 
 function timedOut(description: string, limit: number, last: unknown): Error {
   const seen = last instanceof Error ? last.message : JSON.stringify(last, undefined, 2);
-  return new Error(`not within ${limit / 1000} s: ${description}\nlast seen: ${seen}`, {
-    ...(last instanceof Error ? { cause: last } : {}),
-  });
+  const message = `not within ${limit / 1000} s: ${description}\nlast seen: ${seen}`;
+  return new Error(message, last instanceof Error ? { cause: last } : undefined);
 }

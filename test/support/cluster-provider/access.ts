@@ -92,7 +92,10 @@ async function removeObjects(
 ): Promise<void> {
   const labelSelector = `${REQUEST_UID_LABEL}=${request.metadata.uid}`;
   // Bindings first: a right ends with its binding.
-  for (const types of [[CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS], [CLUSTER_ROLES, ROLES]])
+  for (const types of [
+    [CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS],
+    [CLUSTER_ROLES, ROLES],
+  ])
     await Promise.all(
       types.map(async (type) => {
         const { items } = await target.list(type, { labelSelector });

@@ -1,4 +1,4 @@
-import { isConflict, isInvalid } from '../../../shared/kube/api-error.ts';
+import { isConflict, isNotFound } from '../../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../../shared/kube/ports.ts';
 import type { KubeObject, ObjectMeta, ResourceType } from '../../../shared/model/kubernetes.ts';
 
@@ -26,21 +26,16 @@ export async function removeFinalizer(
   finalizer: string,
 ): Promise<void> {
   const { name, namespace, uid } = object.metadata;
-  let current: KubeObject | undefined = object;
-  while (current?.metadata.uid === uid && current?.metadata.finalizers?.includes(finalizer)) {
-    const { resourceVersion, finalizers = [] } = current.metadata;
+  for (let current: KubeObject | undefined = object; current?.metadata.uid === uid;) {
+    const { resourceVersion, finalizers = [] } = current?.metadata ?? {};
+    if (!finalizers.includes(finalizer)) return;
     try {
       const kept = finalizers.filter((other) => other !== finalizer);
       await client.mergePatch(type, name, { metadata: { resourceVersion, finalizers: kept } }, { namespace });
       return;
     } catch (error) {
-      // Not found is seen by the read that follows.
-      if (!isConflict(error) && !isInvalid(error) && !isGoneAlready(error)) throw error;
+      if (!isConflict(error) && !isNotFound(error)) throw error;
       current = await client.get(type, name, namespace);
     }
   }
-}
-
-function isGoneAlready(error: unknown): boolean {
-  return (error as { status?: number }).status === 404;
 }

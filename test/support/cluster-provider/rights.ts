@@ -33,8 +33,12 @@ export function rightsOf(request: AccessRequest): Rights {
     return { type: namespace ? ROLES : CLUSTER_ROLES, object: { metadata: metadata(name, namespace, labels), rules } };
   });
   const references: RoleRef[] = [
-    ...roles.map(({ object: { metadata: { name, namespace } } }): RoleRef =>
-      namespace ? { kind: 'Role', name, namespace } : { kind: 'ClusterRole', name },
+    ...roles.map(
+      ({
+        object: {
+          metadata: { name, namespace },
+        },
+      }): RoleRef => (namespace ? { kind: 'Role', name, namespace } : { kind: 'ClusterRole', name }),
     ),
     ...roleRefs,
   ];

@@ -1,0 +1,145 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import type { Provider } from '../functions/provider.ts';
+import { openKcpConnection } from '../shared/kcp/connection.ts';
+import type { HttpKubeClient } from '../shared/kube/client.ts';
+import type { KubeconfigPolicy } from '../shared/kube/kubeconfig.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../shared/kube/resources.ts';
+import type { Reason } from '../shared/events/catalogue.ts';
+import type { DeliveryState } from '../shared/queue/delivery-state.ts';
+import type { Publisher } from '../shared/queue/publisher.ts';
+import { watchProblem } from './decide-watch.ts';
+import { startDuties } from './duties.ts';
+import { EpochKeeper } from './epoch.ts';
+import type { KnownObjects } from './fan-out.ts';
+import { provisionExport } from './kcp/provision.ts';
+import { KcpSwitch } from './modes/kcp-switch.ts';
+import type { KcpPorts } from './modes/kcp.ts';
+import type { ModeRunner } from './modes/mode.ts';
+import { StandardMode } from './modes/standard.ts';
+import { ProviderConfigWatch } from './provider-config-watch.ts';
+import { Sender } from './publish.ts';
+import { RequestWatch } from './request-watch.ts';
+import type { Notice } from './to-events.ts';
+import { type BridgeTuning, DEFAULT_TUNING } from './tuning.ts';
+
+export interface BridgeOptions {
+  provider: Provider;
+  platform: HttpKubeClient;
+  /** Undefined: no standard mode. */
+  onboarding: HttpKubeClient | undefined;
+  /** A sender's connection (see `senderConnection`); stays the caller's to close. */
+  redis: Redis;
+  /** Stays the caller's to close. */
+  publisher: Publisher;
+  state: DeliveryState;
+  /** For the kubeconfig that the ProviderConfig names. */
+  kubeconfigPolicy?: KubeconfigPolicy;
+  log: Logger;
+  tuning?: Partial<BridgeTuning>;
+}
+
+export interface Bridge {
+  /** Why the bridge isn't ready; empty when it is. */
+  ready(): string[];
+  /** Whether the process is worth keeping: true until it is stopped, whatever can't be reached. */
+  healthy(): boolean;
+  /** Stops watching and sending. What wasn't sent is found again by the next start. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Step 1: turns changes on the clusters into events on the queue. Follow one event:
+ * 2. `watch-loop.ts` hears of a change at one address;
+ * 3. `seen.ts` compares it with what was seen last;
+ * 4. `relevance.ts` says whether it needs work, `fan-out.ts` which objects something else concerns;
+ * 5. `to-events.ts` makes the event;
+ * 6. `publish.ts` sends it, or remembers the object until it can.
+ * `object-watch.ts` and `request-watch.ts` are these steps in a line; `duties.ts` is what happens without a change.
+ *
+ * Resolves without waiting for anything: what can't be reached is tried again for ever and named by `ready()`.
+ */
+export function startBridge(options: BridgeOptions): Promise<Bridge> {
+  const { provider, platform, onboarding, redis, publisher, state, log } = options;
+  const tuning: BridgeTuning = { ...DEFAULT_TUNING, ...options.tuning };
+  let stopped = false;
+
+  const open = (): boolean => redis.status === 'ready' && epoch.verified;
+  const sender = new Sender(publisher, open, { tuning, log });
+  const epoch = new EpochKeeper(state, {
+    longestLeaseMs: tuning.longestLeaseMs,
+    log,
+    onChanged: () => sender.sweep('epoch', everything('EpochChanged')),
+  });
+
+  const shared = { provider, platform, sender, tuning: tuning.watch };
+  const standard = onboarding && new StandardMode({ ...shared, onboarding, log: log.child({ mode: 'standard' }) });
+  const ports: KcpPorts = {
+    connect: (cluster, settings) => openKcpConnection(cluster, settings, options.kubeconfigPolicy),
+    provision: provisionExport,
+  };
+  const kcp = new KcpSwitch({ ...shared, ports, log: log.child({ mode: 'kcp' }) });
+  const modes: ModeRunner[] = [standard, kcp].filter((mode) => mode !== undefined);
+
+  function* everything(reason: Reason): Generator<Notice> {
+    for (const mode of modes)
+      for (const { key, generation } of mode.objects()) yield { key, generation, reason, priority: 'background' };
+  }
+
+  const known: KnownObjects = {
+    runs: (mode) => modes.some((runner) => runner.mode === mode && runner.running),
+    knows: (key) => modes.some((runner) => runner.mode === key.mode && runner.knows(key)),
+    ofControlPlane: (request) => standard?.ofControlPlane(request),
+  };
+  const requests = [CLUSTER_REQUESTS, ACCESS_REQUESTS].map((type) => ({
+    type,
+    watch: new RequestWatch({ provider: provider.name, platform, type, known, sender, tuning: tuning.watch, log }),
+  }));
+  const config = new ProviderConfigWatch({
+    provider,
+    platform,
+    tuning: tuning.watch,
+    log,
+    fanOut: () => sender.sweep('provider-config', everything('ProviderConfigChanged')),
+    onConfig: (now) => kcp.configChanged(now),
+  });
+
+  const endDuties = startDuties({
+    redis,
+    state,
+    epoch,
+    sender,
+    resync: () => sender.sweep('resync', everything('Resync'), 'keep'),
+    tuning,
+    log,
+  });
+  // Requests first: an answer that is listed before its object is known costs nothing.
+  for (const { watch } of requests) watch.start();
+  config.start();
+  for (const mode of modes) mode.start();
+
+  const queueProblem = (): string | undefined => {
+    if (open()) return sender.problem;
+    return `queue: Redis is not ${redis.status === 'ready' ? 'checked' : 'connected'} (${sender.waiting} objects wait)`;
+  };
+
+  return Promise.resolve({
+    ready: () =>
+      [
+        stopped ? 'stopped' : undefined,
+        queueProblem(),
+        watchProblem('ProviderConfig', config.state),
+        ...requests.map(({ type, watch }) => watchProblem(`platform: ${type.plural}`, watch.state)),
+        ...modes.flatMap((mode) => mode.status()),
+      ].filter((problem) => problem !== undefined),
+    healthy: () => !stopped,
+    async stop() {
+      stopped = true;
+      for (const mode of modes) mode.stop();
+      config.stop();
+      for (const { watch } of requests) watch.stop();
+      endDuties();
+      await sender.stop();
+    },
+  });
+}

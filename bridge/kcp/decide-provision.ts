@@ -1,0 +1,128 @@
+import type { PermissionClaim } from '../../shared/model/access.ts';
+import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import { CLAIMS_ANNOTATION, RUNTIME_LABEL } from '../../shared/names.ts';
+
+/** One type that an APIExport serves. */
+export interface ExportedResource {
+  group: string;
+  name: string;
+  schema: string;
+  storage?: Record<string, unknown>;
+}
+
+/** `apis.kcp.io/v1alpha2` APIExport, as far as provisioning reads or writes it. */
+export type ApiExport = KubeObjectOf<{
+  spec?: { resources?: ExportedResource[]; permissionClaims?: PermissionClaim[] };
+}>;
+
+export interface WantedExport {
+  provider: string;
+  name: string;
+  resource: { group: string; name: string; schema: string };
+  /** The runtime's and the provider's; several for one resource are merged. */
+  claims: readonly PermissionClaim[];
+}
+
+export type ExportDecision =
+  | { kind: 'nothing' }
+  | { kind: 'create'; object: ApiExport }
+  /** A merge patch that holds the resourceVersion it was computed from. */
+  | { kind: 'patch'; patch: object };
+
+/**
+ * What to write so that the APIExport serves our type and asks for our claims. Other types, other claims and all other
+ * fields stay as they are: a platform operator may share one APIExport between providers. An annotation remembers which
+ * claims are ours, so that one which a later version of the provider no longer needs is taken away.
+ */
+export function decideExport(existing: ApiExport | undefined, wanted: WantedExport): ExportDecision {
+  const ours = mergeClaims(wanted.claims);
+  const annotation = ours.map(claimKey).toSorted().join(',');
+  const resource: ExportedResource = { ...wanted.resource, storage: { crd: {} } };
+  if (!existing)
+    return {
+      kind: 'create',
+      object: {
+        metadata: {
+          name: wanted.name,
+          labels: { [RUNTIME_LABEL]: wanted.provider },
+          annotations: { [CLAIMS_ANNOTATION]: annotation },
+        },
+        spec: { resources: [resource], permissionClaims: ours },
+      },
+    };
+
+  const resources = withResource(existing.spec?.resources ?? [], resource);
+  const before = existing.metadata.annotations?.[CLAIMS_ANNOTATION];
+  const claims = withClaims(existing.spec?.permissionClaims ?? [], ours, new Set(before?.split(',')));
+  if (!resources && !claims && before === annotation) return { kind: 'nothing' };
+  return {
+    kind: 'patch',
+    patch: {
+      metadata: {
+        resourceVersion: existing.metadata.resourceVersion,
+        annotations: { [CLAIMS_ANNOTATION]: annotation },
+      },
+      spec: { ...(resources ? { resources } : {}), ...(claims ? { permissionClaims: claims } : {}) },
+    },
+  };
+}
+
+/** `undefined` where nothing changes. */
+function withResource(existing: ExportedResource[], wanted: ExportedResource): ExportedResource[] | undefined {
+  const same = (each: ExportedResource): boolean => each.group === wanted.group && each.name === wanted.name;
+  const found = existing.find(same);
+  if (!found) return [...existing, wanted];
+  if (found.schema === wanted.schema && found.storage?.['crd']) return undefined;
+  return existing.map((each) => (same(each) ? wanted : each));
+}
+
+/** `undefined` where nothing changes. Verbs are compared as sets, since kcp and people may order them differently. */
+function withClaims(
+  existing: PermissionClaim[],
+  ours: PermissionClaim[],
+  before: ReadonlySet<string>,
+): PermissionClaim[] | undefined {
+  const wanted = new Map(ours.map((claim) => [claimKey(claim), claim]));
+  const result: PermissionClaim[] = [];
+  let changed = false;
+  for (const claim of existing) {
+    const key = claimKey(claim);
+    const mine = wanted.get(key);
+    wanted.delete(key);
+    if (!mine) {
+      if (before.has(key)) changed = true;
+      else result.push(claim);
+      continue;
+    }
+    // A claim that somebody else made first keeps the verbs that it has.
+    const verbs = before.has(key) ? mine.verbs : [...new Set([...claim.verbs, ...mine.verbs])];
+    const identityHash = mine.identityHash ?? claim.identityHash;
+    if (sameSet(verbs, claim.verbs) && (identityHash ?? '') === (claim.identityHash ?? '')) result.push(claim);
+    else {
+      changed = true;
+      result.push({ ...claim, verbs, ...(identityHash === undefined ? {} : { identityHash }) });
+    }
+  }
+  return changed || wanted.size > 0 ? [...result, ...wanted.values()] : undefined;
+}
+
+/** One claim a resource, as kcp demands; group is always there. */
+function mergeClaims(claims: readonly PermissionClaim[]): PermissionClaim[] {
+  const merged = new Map<string, PermissionClaim>();
+  for (const claim of claims) {
+    const before = merged.get(claimKey(claim));
+    const verbs = [...new Set([...(before?.verbs ?? []), ...claim.verbs])];
+    merged.set(claimKey(claim), { group: '', ...before, ...claim, verbs });
+  }
+  return [...merged.values()];
+}
+
+/** kcp's key of a claim is group and resource. */
+function claimKey({ group = '', resource }: PermissionClaim): string {
+  return group === '' ? resource : `${resource}.${group}`;
+}
+
+function sameSet(a: readonly string[], b: readonly string[]): boolean {
+  const inB = new Set(b);
+  return new Set(a).size === inB.size && a.every((each) => inB.has(each));
+}

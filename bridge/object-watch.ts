@@ -1,0 +1,88 @@
+import type { Logger } from 'pino';
+import type { KubeClient } from '../shared/kube/ports.ts';
+import type { KubeObject, ResourceType } from '../shared/model/kubernetes.ts';
+import { displayKey, type Mode, type ObjectKey } from '../shared/model/object-key.ts';
+import type { WatchState } from './decide-watch.ts';
+import { othersInWorkspace } from './fan-out.ts';
+import type { Sender } from './publish.ts';
+import { freesItsWorkspace, type Heard, relevance } from './relevance.ts';
+import { type Change, Seen } from './seen.ts';
+import { keyOfSeen, type SeenObject, seenObject } from './seen-objects.ts';
+import type { WatchTuning } from './tuning.ts';
+import { WatchLoop } from './watch-loop.ts';
+
+export interface ObjectWatchOptions {
+  provider: string;
+  mode: Mode;
+  /** At the onboarding cluster, or at `/clusters/*` of one endpoint. */
+  client: KubeClient;
+  type: ResourceType;
+  sender: Sender;
+  tuning: WatchTuning;
+  log: Logger;
+  /** Told of each change after it was taken in. */
+  onChange?: (change: Change<SeenObject>) => void;
+}
+
+/** Follows the Service API objects at one address: steps 2 to 6 of one event in a line. */
+export class ObjectWatch {
+  readonly seen = new Seen<SeenObject>();
+  readonly #options: ObjectWatchOptions;
+  readonly #loop: WatchLoop<KubeObject, SeenObject>;
+  #listed = false;
+
+  constructor(options: ObjectWatchOptions) {
+    this.#options = options;
+    const { client, type, mode, tuning, log } = options;
+    this.#loop = new WatchLoop<KubeObject, SeenObject>(
+      { client, type, selection: { metadataOnly: true }, digest: (object) => seenObject(mode, object) },
+      {
+        replaced: (items) => this.#replaced(items),
+        event: (kind, item) => this.#changed(this.seen.apply(kind, item), 'watch'),
+      },
+      { tuning, log },
+    );
+  }
+
+  get state(): WatchState {
+    return this.#loop.state;
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): void {
+    this.#loop.stop();
+  }
+
+  keyOf(seen: SeenObject): ObjectKey {
+    return keyOfSeen(this.#options.provider, this.#options.mode, seen);
+  }
+
+  #replaced(items: readonly SeenObject[]): void {
+    const heard: Heard = this.#listed ? 'relist' : 'first-list';
+    this.#listed = true;
+    for (const change of this.seen.replaceAll(items)) this.#changed(change, heard);
+  }
+
+  #changed(change: Change<SeenObject> | undefined, heard: Heard): void {
+    if (!change) return;
+    const { sender, log, onChange } = this.#options;
+    onChange?.(change);
+    const object = change.kind === 'gone' ? change.before : change.now;
+    const key = this.keyOf(object);
+    const decision = relevance(change, heard);
+    if (decision.act) sender.remember({ key, generation: object.generation, ...decision });
+    else log.debug({ object: displayKey(key), skipped: decision.because }, 'change skipped');
+    if (freesItsWorkspace(change)) this.#winnerMayBeGone(object);
+  }
+
+  /** One object per workspace is served, so another may be the next. */
+  #winnerMayBeGone(gone: SeenObject): void {
+    const { mode, sender } = this.#options;
+    if (mode !== 'kcp') return;
+    for (const other of othersInWorkspace(gone, this.seen))
+      sender.remember({ key: this.keyOf(other), generation: other.generation, reason: 'WinnerGone', priority: 'user' });
+  }
+}

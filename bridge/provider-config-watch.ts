@@ -1,0 +1,65 @@
+import type { Logger } from 'pino';
+import type { Provider } from '../functions/provider.ts';
+import type { KubeClient } from '../shared/kube/ports.ts';
+import type { KubeObject } from '../shared/model/kubernetes.ts';
+import { configRelevance } from './config-relevance.ts';
+import type { WatchState } from './decide-watch.ts';
+import { followOne } from './follow-one.ts';
+import type { WatchTuning } from './tuning.ts';
+import type { WatchLoop } from './watch-loop.ts';
+
+export interface ProviderConfigWatchOptions {
+  provider: Provider;
+  platform: KubeClient;
+  tuning: WatchTuning;
+  log: Logger;
+  /** All objects have to be looked at again. */
+  fanOut: () => void;
+  /** Told of the ProviderConfig as it is now, after each change of any kind. */
+  onConfig: (config: KubeObject | undefined) => void;
+}
+
+/** Follows the provider's one ProviderConfig. */
+export class ProviderConfigWatch {
+  readonly #options: ProviderConfigWatchOptions;
+  readonly #loop: WatchLoop<KubeObject, KubeObject>;
+  #current: KubeObject | undefined;
+
+  constructor(options: ProviderConfigWatchOptions) {
+    this.#options = options;
+    const { provider, platform, tuning, log } = options;
+    this.#loop = followOne<KubeObject, KubeObject>(
+      { client: platform, type: provider.config.type, name: provider.name, digest: (config) => config },
+      (config) => this.#changed(config),
+      { tuning, log },
+    );
+  }
+
+  get state(): WatchState {
+    return this.#loop.state;
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): void {
+    this.#loop.stop();
+  }
+
+  #changed(now: KubeObject | undefined): void {
+    const { provider, log, fanOut, onConfig } = this.#options;
+    const decision = configRelevance(this.#current, now);
+    this.#current = now;
+    if (decision.act) {
+      log.info(
+        { config: provider.name, generation: now?.metadata.generation, exists: now !== undefined },
+        decision.reason,
+      );
+      fanOut();
+    } else {
+      log.debug({ config: provider.name, skipped: decision.because }, 'change skipped');
+    }
+    onConfig(now);
+  }
+}

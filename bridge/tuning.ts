@@ -1,0 +1,57 @@
+import { EPOCH_CHECK_MS, LEASE_MS, PARKED_SWEEP_MS, RESYNC_MS, TIMER_SWEEP_MS } from '../shared/tuning.ts';
+
+/** How a watch is kept alive. */
+export interface WatchTuning {
+  /** Servers send a bookmark about once a minute: one that says nothing for so long is taken for dead. */
+  readonly silenceLimitMs: number;
+  readonly backoffFirstMs: number;
+  readonly backoffLimitMs: number;
+  /** A watch that lived so long starts again with the first backoff. */
+  readonly healthyAfterMs: number;
+  /** A resumed watch may have nothing to say at first: one that wasn't refused for so long counts as connected. */
+  readonly openGraceMs: number;
+  /** The server is asked to end a watch after one to two times this long, so that it moves on to other servers. */
+  readonly requestTimeoutSeconds: number;
+}
+
+/** Every number that tunes the bridge, with its unit. */
+export interface BridgeTuning {
+  readonly watch: WatchTuning;
+  readonly timerSweepMs: number;
+  readonly parkedSweepMs: number;
+  readonly epochCheckMs: number;
+  readonly resyncMs: number;
+  /**
+   * Longest time for which any host of this provider holds an object without renewing. After Redis has lost its memory
+   * nothing is handed out for so long. A dispatcher's lease covers its whole run limit: raise it to that.
+   */
+  readonly longestLeaseMs: number;
+  readonly sendConcurrency: number;
+  readonly sendRetryFirstMs: number;
+  readonly sendRetryLimitMs: number;
+  /** A send without an answer for so long is done again; sending twice does no harm. */
+  readonly sendTimeoutMs: number;
+}
+
+export const DEFAULT_WATCH_TUNING: WatchTuning = {
+  silenceLimitMs: 110_000,
+  backoffFirstMs: 500,
+  backoffLimitMs: 30_000,
+  healthyAfterMs: 10_000,
+  // Longer than a client waits for a connection.
+  openGraceMs: 11_000,
+  requestTimeoutSeconds: 300,
+};
+
+export const DEFAULT_TUNING: BridgeTuning = {
+  watch: DEFAULT_WATCH_TUNING,
+  timerSweepMs: TIMER_SWEEP_MS,
+  parkedSweepMs: PARKED_SWEEP_MS,
+  epochCheckMs: EPOCH_CHECK_MS,
+  resyncMs: RESYNC_MS,
+  longestLeaseMs: LEASE_MS,
+  sendConcurrency: 50,
+  sendRetryFirstMs: 50,
+  sendRetryLimitMs: 1_000,
+  sendTimeoutMs: 10_000,
+};

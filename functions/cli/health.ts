@@ -1,0 +1,28 @@
+import { fastify } from 'fastify';
+
+export interface HealthServer {
+  close(): Promise<void>;
+}
+
+/** `:8081` (all interfaces), `host:port`, or `0` for none. */
+export function parseBindAddress(address: string): { host: string; port: number } | undefined {
+  if (address === '0' || address === '') return undefined;
+  const match = /^(.*):(\d+)$/.exec(address);
+  if (!match) return undefined;
+  const host = (match[1] as string).replace(/^\[|\]$/g, '');
+  return { host: host === '' ? '0.0.0.0' : host, port: Number(match[2]) };
+}
+
+/** `/healthz`: the process lives. `/readyz`: 200, or 503 with a line for each reason. */
+export async function serveHealth(address: string, ready: () => string[]): Promise<HealthServer | undefined> {
+  const bind = parseBindAddress(address);
+  if (!bind) return undefined;
+  const server = fastify();
+  server.get('/healthz', () => 'ok');
+  server.get('/readyz', (_request, reply) => {
+    const problems = ready();
+    return reply.code(problems.length === 0 ? 200 : 503).send(problems.length === 0 ? 'ok' : `${problems.join('\n')}\n`);
+  });
+  await server.listen(bind);
+  return { close: () => server.close() };
+}

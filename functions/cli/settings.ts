@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { parseGoDuration } from '../../shared/model/duration.ts';
+import type { RedisSettings } from '../../shared/queue/redis.ts';
+import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../shared/tuning.ts';
+
+const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY) =>
+  z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      const ms = text === undefined || text === '' ? fallbackMs : parseGoDuration(text);
+      if (ms !== undefined && ms > 0 && ms <= maxMs) return ms;
+      const limit = Number.isFinite(maxMs) ? `, at most ${maxMs / 1000}s` : '';
+      context.addIssue({ code: 'custom', message: `expected a duration such as 30s${limit}` });
+      return z.NEVER;
+    });
+
+const text = z.string().min(1).optional();
+
+/** Every environment variable that the runtime reads. */
+const ENVIRONMENT = z
+  .object({
+    /** Kubeconfig of the platform cluster; without it the in-cluster configuration. */
+    KUBECONFIG: text,
+    /** For local debugging: the onboarding cluster's kubeconfig, instead of ordering access to it. */
+    ONBOARDING_KUBECONFIG: text,
+    REDIS_URL: text,
+    REDIS_URL_FILE: text,
+    REDIS_USERNAME: text,
+    REDIS_PASSWORD: text,
+    REDIS_PASSWORD_FILE: text,
+    REDIS_CA_FILE: text,
+    /** Address of kcp in the kubeconfigs that providers get; default: that of the runtime's own kcp kubeconfig. */
+    KCP_EXTERNAL_URL: z.url({ protocol: /^https$/ }).optional(),
+    POD_NAMESPACE: z.string().min(1).default('default'),
+    /** Objects that one function works on at once in this process. */
+    CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(20),
+    RUN_LIMIT: duration(RUN_LIMIT_MS, MAX_RUN_LIMIT_MS),
+    LEASE_DURATION: duration(LEASE_MS),
+    JOB_LOCK_DURATION: duration(JOB_LOCK_MS),
+    LOG_FILE: text,
+    SERVICE_PROVIDER_MODULE: text,
+  })
+  .refine((env) => env.REDIS_URL !== undefined || env.REDIS_URL_FILE !== undefined, {
+    path: ['REDIS_URL'],
+    message: 'missing; set it to redis://host:6379, or REDIS_URL_FILE to a file that holds the address',
+  });
+
+export type Environment = z.output<typeof ENVIRONMENT>;
+
+/**
+ * Checks the whole environment at once.
+ * @throws RuntimeError `INVALID_SETTINGS` naming every wrong variable and its remedy
+ */
+export function parseEnvironment(env: Readonly<Record<string, string | undefined>>): Environment {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = ENVIRONMENT.safeParse(present);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new RuntimeError('INVALID_SETTINGS', problems.join('; '));
+}
+
+export function redisSettings(env: Environment): RedisSettings {
+  const file = (variable: 'REDIS_URL_FILE' | 'REDIS_PASSWORD_FILE' | 'REDIS_CA_FILE'): string | undefined => {
+    const path = env[variable];
+    if (path === undefined) return undefined;
+    try {
+      return readFileSync(path, 'utf8').trim();
+    } catch (error) {
+      throw new RuntimeError('INVALID_SETTINGS', `${variable}: ${messageOf(error)}`);
+    }
+  };
+  return {
+    url: file('REDIS_URL_FILE') ?? env.REDIS_URL ?? '',
+    username: env.REDIS_USERNAME,
+    password: file('REDIS_PASSWORD_FILE') ?? env.REDIS_PASSWORD,
+    ca: file('REDIS_CA_FILE'),
+  };
+}

@@ -1,0 +1,133 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { type Bridge, startBridge } from '../bridge/bridge.ts';
+import type { BridgeTuning } from '../bridge/tuning.ts';
+import { messageOf } from '../shared/errors.ts';
+import { FUNCTION_NAMES, type FunctionName } from '../shared/events/catalogue.ts';
+import type { HttpKubeClient } from '../shared/kube/client.ts';
+import { DeliveryState } from '../shared/queue/delivery-state.ts';
+import { queueKeys } from '../shared/queue/keys.ts';
+import { BullPublisher } from '../shared/queue/publisher.ts';
+import { connectRedis, evictionProblem, type RedisSettings, senderConnection, workerConnection } from '../shared/queue/redis.ts';
+import { LEASE_MARGIN_MS, LEASE_MS, LEASE_RENEWAL_MS, RUN_LIMIT_MS } from '../shared/tuning.ts';
+import type { DeliveredStep } from './host/deliver.ts';
+import { type RunningWorker, startWorker } from './host/worker.ts';
+import type { Provider } from './provider.ts';
+import { FunctionRuntime } from './runtime.ts';
+
+export interface RuntimeOptions {
+  provider: Provider;
+  platform: HttpKubeClient;
+  /** Undefined: no standard mode. */
+  onboarding: HttpKubeClient | undefined;
+  redis: RedisSettings;
+  /** The provider's own namespace on the platform cluster. */
+  providerNamespace: string;
+  /** What this process does; default: everything. */
+  bridge?: boolean;
+  functions?: readonly FunctionName[];
+  concurrency?: number;
+  runLimitMs?: number;
+  leaseMs?: number;
+  jobLockMs?: number;
+  stalledCheckMs?: number;
+  kcpExternalUrl?: string | undefined;
+  bridgeTuning?: Partial<BridgeTuning>;
+  onStep?: (step: DeliveredStep) => void;
+  log: Logger;
+}
+
+export interface RunningRuntime {
+  /** Why the process isn't ready; empty when it is. */
+  ready(): string[];
+  /** Takes no more work, lets running invocations end for a while, hands the rest back. */
+  stop(): Promise<void>;
+}
+
+/** How long running invocations may go on at shutdown before they are told to end. */
+const SHUTDOWN_PATIENCE_MS = 5_000;
+const DEFAULT_CONCURRENCY = 20;
+
+/** Bridge and functions in one process, or any part of them. */
+export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
+  const { provider, platform, onboarding, log } = options;
+  const quiet = (error: Error) => log.debug({ err: { message: messageOf(error) } }, 'redis');
+  const redis = await connectRedis(senderConnection(options.redis), quiet);
+  const eviction = await evictionProblem(redis);
+  if (eviction) log.error(eviction);
+  const keys = queueKeys(provider.name);
+  const state = new DeliveryState(redis, keys);
+  const publisher = new BullPublisher(redis, keys, quiet);
+
+  const runtime = new FunctionRuntime({
+    provider,
+    platform,
+    onboarding,
+    providerNamespace: options.providerNamespace,
+    runLimitMs: options.runLimitMs ?? RUN_LIMIT_MS,
+    kcpExternalUrl: options.kcpExternalUrl,
+    log,
+  });
+  const leaseMs = options.leaseMs ?? LEASE_MS;
+  const times = {
+    leaseMs,
+    renewalMs: Math.min(LEASE_RENEWAL_MS, leaseMs / 4),
+    marginMs: Math.min(LEASE_MARGIN_MS, leaseMs / 4),
+  };
+  const workers = await Promise.all(
+    (options.functions ?? FUNCTION_NAMES).map((functionName) =>
+      startWorker({
+        provider: provider.name,
+        functionName,
+        state,
+        publisher,
+        times,
+        keys,
+        log,
+        connection: workerConnection(options.redis),
+        concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+        invoke: (event, lease) => runtime.invoke(functionName, event, lease),
+        ...(options.jobLockMs === undefined ? {} : { jobLockMs: options.jobLockMs }),
+        ...(options.stalledCheckMs === undefined ? {} : { stalledCheckMs: options.stalledCheckMs }),
+        ...(options.onStep ? { onStep: options.onStep } : {}),
+      }),
+    ),
+  );
+  const bridge =
+    (options.bridge ?? true)
+      ? await startBridge({
+          provider,
+          platform,
+          onboarding,
+          redis,
+          publisher,
+          state,
+          log,
+          tuning: { longestLeaseMs: leaseMs, ...options.bridgeTuning },
+        })
+      : undefined;
+  return {
+    ready: () => [
+      ...(redis.status === 'ready' ? [] : ['Redis is not connected']),
+      ...(eviction ? [eviction] : []),
+      ...(bridge?.ready() ?? []),
+    ],
+    stop: () => stop(bridge, workers, runtime, publisher, redis),
+  };
+}
+
+/** Sources before sinks: nothing new comes in while the last steps send their events. */
+async function stop(
+  bridge: Bridge | undefined,
+  workers: RunningWorker[],
+  runtime: FunctionRuntime,
+  publisher: BullPublisher,
+  redis: Redis,
+): Promise<void> {
+  await bridge?.stop();
+  const patience = setTimeout(() => runtime.shutdown(), SHUTDOWN_PATIENCE_MS);
+  await Promise.allSettled(workers.map((worker) => worker.close()));
+  clearTimeout(patience);
+  await publisher.close().catch(() => undefined);
+  redis.disconnect();
+}

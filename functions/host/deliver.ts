@@ -1,0 +1,121 @@
+import type { Logger } from 'pino';
+import { messageOf } from '../../shared/errors.ts';
+import { type FunctionName, OBJECT_CHANGED, type Reason, RECEIVER } from '../../shared/events/catalogue.ts';
+import { parseServiceEvent, type ServiceEvent, serviceEvent } from '../../shared/events/service-event.ts';
+import { displayKey, formatObjectKey } from '../../shared/model/object-key.ts';
+import { failed, type Outcome } from '../../shared/model/outcome.ts';
+import type { DeliveryState } from '../../shared/queue/delivery-state.ts';
+import type { Priority, Publisher } from '../../shared/queue/publisher.ts';
+import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
+import { claimOf, withClaim } from './claim.ts';
+import { type LeaseTimes, ObjectLease } from './lease.ts';
+import { settlementOf } from './settle.ts';
+
+/** Does one invocation under a lease. Must not reject; a rejection counts as a retryable failure all the same. */
+export type Invoke = (event: ServiceEvent, lease: ObjectLease) => Promise<Outcome>;
+
+export interface DeliveryPorts {
+  provider: string;
+  functionName: FunctionName;
+  state: DeliveryState;
+  publisher: Publisher;
+  invoke: Invoke;
+  times: LeaseTimes;
+  log: Logger;
+  /** What happened in each invocation, for people who watch. */
+  onStep?: (step: DeliveredStep) => void;
+}
+
+export interface DeliveredStep {
+  event: ServiceEvent;
+  functionName: FunctionName;
+  outcome: Outcome;
+  durationMs: number;
+}
+
+/**
+ * The loop of one job: parse → lease → invoke → settle → parked? publish again → next events. Rejects only when Redis
+ * does; BullMQ then runs the job again. Each rule is explained in the delivery protocol (CONTRIBUTING.md).
+ */
+export async function deliver(data: unknown, priority: Priority, ports: DeliveryPorts): Promise<void> {
+  const event = await accept(data, ports);
+  if (!event) return;
+  const { key } = event;
+  const lease = await ObjectLease.acquire(ports.state, key, ports.times);
+  if (!lease) {
+    ports.log.debug({ object: displayKey(key) }, 'held by another invocation: parked');
+    return;
+  }
+  const backToStart = (reason: Reason, as: Priority) =>
+    ports.publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason, traceparent: event.traceparent }), as);
+  if (!lease.valid) {
+    // The event loop stood still for as long as the lease lasts.
+    lease.end();
+    await backToStart('LeaseLost', priority);
+    return;
+  }
+  const { outcome, durationMs } = await timed(() =>
+    withClaim(ports.state, claimOf(ports.functionName, key), ports.times.leaseMs, () => ports.invoke(event, lease)),
+  );
+  const attempts = outcome.kind === 'failed' ? await ports.state.attempts(key) : 0;
+  const parked = await lease.settle(settlementOf(outcome, attempts, Math.random()));
+  ports.onStep?.({ event, functionName: ports.functionName, outcome, durationMs });
+  if (parked === undefined) {
+    ports.log.warn({ object: displayKey(key) }, 'the lease was lost during the invocation');
+    await backToStart('LeaseLost', priority);
+    return;
+  }
+  if (parked > 0) {
+    // A change that came meanwhile. The mark goes after it was published, and only if nobody parked again.
+    await backToStart('Parked', 'user');
+    await ports.state.forgetParked({ key, member: formatObjectKey(key), score: String(parked) });
+  }
+  if (outcome.kind !== 'done') return;
+  for (const type of outcome.next)
+    await ports.publisher.publish(
+      serviceEvent(type, key, {
+        reason: type === OBJECT_CHANGED ? 'PreconditionFailed' : 'NextStep',
+        generation: event.generation,
+        traceparent: event.traceparent,
+      }),
+      priority,
+    );
+}
+
+/** The event if this function can work on it. Others are logged, and none is lost. */
+async function accept(data: unknown, ports: DeliveryPorts): Promise<ServiceEvent | undefined> {
+  let event: ReturnType<typeof parseServiceEvent>;
+  try {
+    event = parseServiceEvent(data);
+  } catch (error) {
+    // It names no object: there is nothing to look at. A real change comes again with the next resync.
+    ports.log.error({ err: { message: messageOf(error) } }, 'event refused');
+    return undefined;
+  }
+  if (event.key.provider !== ports.provider) {
+    ports.log.error({ provider: event.key.provider }, 'event refused: it is for another provider');
+    return undefined;
+  }
+  if ('unknownVersion' in event) {
+    ports.log.warn({ type: event.unknownVersion }, 'event of an unknown version: handed back');
+    await ports.state.setTimer(event.key, UNKNOWN_VERSION_RETRY_MS);
+    return undefined;
+  }
+  if (RECEIVER[event.type] !== ports.functionName) {
+    ports.log.warn({ type: event.type }, 'event in the wrong queue: sent back to the start');
+    await ports.publisher.publish(serviceEvent(OBJECT_CHANGED, event.key, { reason: 'PreconditionFailed' }), 'user');
+    return undefined;
+  }
+  return event;
+}
+
+async function timed(invoke: () => Promise<Outcome>): Promise<{ outcome: Outcome; durationMs: number }> {
+  const started = performance.now();
+  let outcome: Outcome;
+  try {
+    outcome = await invoke();
+  } catch (error) {
+    outcome = failed(messageOf(error));
+  }
+  return { outcome, durationMs: performance.now() - started };
+}

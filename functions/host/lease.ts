@@ -1,0 +1,106 @@
+import { RuntimeError } from '../../shared/errors.ts';
+import type { ObjectKey } from '../../shared/model/object-key.ts';
+import { DeliveryState, type Settlement } from '../../shared/queue/delivery-state.ts';
+import type { StopReason } from '../run.ts';
+
+export interface LeaseTimes {
+  leaseMs: number;
+  renewalMs: number;
+  marginMs: number;
+}
+
+/**
+ * The right to work on one object, held and renewed in Redis. `guard` refuses a holder whose time is over, by its own
+ * clock, even if Redis or the event loop stood still meanwhile.
+ */
+export class ObjectLease {
+  readonly key: ObjectKey;
+  readonly token: string;
+  readonly #state: DeliveryState;
+  readonly #times: LeaseTimes;
+  readonly #stop = new AbortController();
+  #deadline: number;
+  #parkedSeen = 0;
+  #ended = false;
+  #timer: NodeJS.Timeout | undefined;
+  #onParked: (() => void) | undefined;
+
+  private constructor(state: DeliveryState, key: ObjectKey, token: string, deadline: number, times: LeaseTimes) {
+    this.#state = state;
+    this.key = key;
+    this.token = token;
+    this.#deadline = deadline;
+    this.#times = times;
+  }
+
+  /** Undefined when somebody else holds the object: it is parked then. Rejects only when Redis does. */
+  static async acquire(state: DeliveryState, key: ObjectKey, times: LeaseTimes): Promise<ObjectLease | undefined> {
+    const token = DeliveryState.token();
+    // Counted from before the request is sent: the lease can't be older than that.
+    const deadline = performance.now() + times.leaseMs - times.marginMs;
+    if (!(await state.acquire(key, token, times.leaseMs))) return undefined;
+    return new ObjectLease(state, key, token, deadline, times);
+  }
+
+  /** Fires with a {@link StopReason}. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get valid(): boolean {
+    return !this.#ended && this.signal.reason !== 'LeaseLost' && performance.now() < this.#deadline;
+  }
+
+  readonly guard = (): void => {
+    if (this.valid) return;
+    this.stop('LeaseLost');
+    throw new RuntimeError('STALE_HOLDER', 'the lease on the object is over; nothing was sent');
+  };
+
+  stop(reason: StopReason): void {
+    if (!this.signal.aborted) this.#stop.abort(reason);
+  }
+
+  /** @param onParked called when somebody came for the object while it was held */
+  keepRenewed(onParked: () => void): void {
+    this.#onParked = onParked;
+    this.#schedule();
+  }
+
+  /**
+   * Gives the object back. How often it was parked meanwhile, or `undefined` when the lease had been lost, and then
+   * nothing was changed.
+   */
+  async settle(settlement: Settlement): Promise<number | undefined> {
+    this.end();
+    return this.#state.settle(this.key, this.token, settlement);
+  }
+
+  /** No more renewals and no more requests under this lease. */
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => void this.#renew(), this.#times.renewalMs);
+  }
+
+  async #renew(): Promise<void> {
+    const deadline = performance.now() + this.#times.leaseMs - this.#times.marginMs;
+    try {
+      const parked = await this.#state.renew(this.key, this.token, this.#times.leaseMs);
+      if (parked === undefined) {
+        this.stop('LeaseLost');
+        return;
+      }
+      this.#deadline = deadline;
+      if (parked > this.#parkedSeen) this.#onParked?.();
+      this.#parkedSeen = parked;
+    } catch {
+      // Redis is away. The lease may outlive that; if not, the deadline passes.
+      if (!this.valid) this.stop('LeaseLost');
+    }
+    if (!this.#ended) this.#schedule();
+  }
+}

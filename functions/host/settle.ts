@@ -1,0 +1,37 @@
+import type { Outcome } from '../../shared/model/outcome.ts';
+import type { Settlement } from '../../shared/queue/delivery-state.ts';
+import { BACKOFF_FIRST_MS, BACKOFF_LIMIT_MS, SAFETY_TIMER_MS } from '../../shared/tuning.ts';
+
+/** Spreads what would otherwise come at once: 80 % to 120 %. */
+function jittered(ms: number, random: number): number {
+  return ms * (0.8 + 0.4 * random);
+}
+
+/** 1 s, 2 s, 4 s … 5 min, with jitter. @param attempts failures in a row before this one */
+export function backoffMs(attempts: number, random: number): number {
+  return jittered(Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(attempts, 30), BACKOFF_LIMIT_MS), random);
+}
+
+/**
+ * What an outcome does to the object's timer and count of failures.
+ * @param attempts failures in a row before this outcome
+ * @param random a number from 0 to 1
+ */
+export function settlementOf(outcome: Outcome, attempts: number, random: number): Settlement {
+  switch (outcome.kind) {
+    case 'done':
+      // With a next event the pass goes on: a timer that another function has set stays, and so does the count, since
+      // the failing step may be the next one.
+      return outcome.next.length > 0
+        ? { timer: 'keep', attempts: 'keep' }
+        : { timer: 'clear', attempts: 'clear' };
+    case 'again':
+      return { timer: { afterMs: outcome.afterMs }, attempts: 'clear' };
+    case 'waiting':
+      return { timer: { afterMs: jittered(SAFETY_TIMER_MS, random) }, attempts: 'clear' };
+    case 'failed':
+      return outcome.permanent
+        ? { timer: 'clear', attempts: 'clear' }
+        : { timer: { afterMs: backoffMs(attempts, random) }, attempts: 'count' };
+  }
+}

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { RuntimeError } from '../shared/errors.ts';
+import { clientForRotating, type HttpKubeClient } from '../shared/kube/client.ts';
+import { type ClusterCredentials, kubeconfigFromSecret, parseKubeconfig } from '../shared/kube/kubeconfig.ts';
+import type { KubeClient } from '../shared/kube/ports.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, SECRETS } from '../shared/kube/resources.ts';
+import type { AccessRequest, AccessSpec, ClusterRequest, Secret } from '../shared/model/access.ts';
+import { MANAGED_BY_LABEL, requestName, shortenName } from '../shared/names.ts';
+import { equal } from '../shared/status.ts';
+import type { Provider } from './provider.ts';
+
+const POLL_MS = 500;
+
+/** What the runtime itself needs on the onboarding cluster. */
+export function onboardingAccess({ api }: Provider): AccessSpec {
+  const { group, plural } = api.type;
+  return {
+    permissions: [
+      {
+        rules: [
+          { apiGroups: [group], resources: [plural], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
+          { apiGroups: [group], resources: [`${plural}/status`], verbs: ['get', 'update', 'patch'] },
+          { apiGroups: [group], resources: [`${plural}/finalizers`], verbs: ['update'] },
+        ],
+      },
+    ],
+  };
+}
+
+/**
+ * Orders access to the onboarding cluster through the platform cluster, waits until it is granted, and follows the
+ * Secret when its token is rotated. Names and labels are those of `clusteraccess.Manager` of the Go library.
+ * @param namespace the provider's own namespace on the platform cluster
+ */
+export async function orderOnboardingAccess(
+  platform: KubeClient,
+  provider: Provider,
+  namespace: string,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<HttpKubeClient> {
+  const name = requestName(provider.onboardingControllerName, 'onboarding', '');
+  const labels = { [MANAGED_BY_LABEL]: shortenName(provider.onboardingControllerName) };
+  const metadata = { name, namespace, labels };
+  const token = onboardingAccess(provider);
+  const order = async (): Promise<string | undefined> => {
+    const cluster =
+      (await platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace)) ??
+      (await platform.create<ClusterRequest>(CLUSTER_REQUESTS, { metadata, spec: { purpose: 'onboarding' } }));
+    if (cluster.status?.phase === 'Denied')
+      throw new RuntimeError('NOT_READY', `ClusterRequest ${namespace}/${name} was denied`);
+    if (cluster.status?.phase !== 'Granted') return undefined;
+    let access =
+      (await platform.get<AccessRequest>(ACCESS_REQUESTS, name, namespace)) ??
+      (await platform.create<AccessRequest>(ACCESS_REQUESTS, {
+        metadata,
+        spec: { requestRef: { name, namespace }, token },
+      }));
+    if (!equal(access.spec.token, token))
+      access = await platform.mergePatch<AccessRequest>(ACCESS_REQUESTS, name, { spec: { token } }, { namespace });
+    const { status } = access;
+    const current = status?.observedGeneration === access.metadata.generation;
+    if (status?.phase === 'Denied' && current)
+      throw new RuntimeError('NOT_READY', `AccessRequest ${namespace}/${name} was denied`);
+    return status?.phase === 'Granted' && current ? status.secretRef?.name : undefined;
+  };
+  for (let told = false; ; ) {
+    const secret = await order();
+    if (secret) return clientForRotating(() => readCredentials(platform, secret, namespace));
+    if (!told) log.info({ request: `${namespace}/${name}` }, 'waiting for access to the onboarding cluster');
+    told = true;
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+async function readCredentials(platform: KubeClient, name: string, namespace: string): Promise<ClusterCredentials> {
+  const where = `${namespace}/${name}`;
+  const secret = await platform.get<Secret>(SECRETS, name, namespace);
+  if (!secret) throw new RuntimeError('NOT_READY', `Secret ${where} does not exist`);
+  return parseKubeconfig(kubeconfigFromSecret(secret, where), `Secret ${where}`);
+}

@@ -1,0 +1,132 @@
+import type { Logger } from 'pino';
+import { messageOf, RuntimeError } from '../shared/errors.ts';
+import { type FunctionName } from '../shared/events/catalogue.ts';
+import type { ServiceEvent } from '../shared/events/service-event.ts';
+import type { HttpKubeClient } from '../shared/kube/client.ts';
+import type { ServiceObject } from '../shared/model/kubernetes.ts';
+import { displayKey, type ObjectKey } from '../shared/model/object-key.ts';
+import { failed, type Outcome } from '../shared/model/outcome.ts';
+import { redact } from '../shared/redact.ts';
+import { isDeleting } from '../shared/status.ts';
+import { tenantNamespace } from './access/desired.ts';
+import type { WorkspacePort } from './access/workspace/port.ts';
+import { Workspaces } from './access/workspace/workspaces.ts';
+import { accessTeardown } from './access-teardown/handler.ts';
+import { ClientCache } from './client-cache.ts';
+import { type ConfigState, readProviderConfig } from './config-state.ts';
+import type { ObjectLease } from './host/lease.ts';
+import { invoke } from './invoke.ts';
+import type { Provider } from './provider.ts';
+import { providerDelete } from './provider-delete/handler.ts';
+import { providerInstall } from './provider-install/handler.ts';
+import { resolveCredentials } from './resolve-credentials/handler.ts';
+import type { Run, Step } from './run.ts';
+
+export const STEPS: Readonly<Record<FunctionName, Step>> = {
+  'resolve-credentials': resolveCredentials,
+  'provider-install': providerInstall,
+  'provider-delete': providerDelete,
+  'access-teardown': accessTeardown,
+};
+
+export interface FunctionRuntimeOptions {
+  provider: Provider;
+  platform: HttpKubeClient;
+  /** Undefined where only kcp is served. */
+  onboarding: HttpKubeClient | undefined;
+  /** The provider's own namespace on the platform cluster. */
+  providerNamespace: string;
+  runLimitMs: number;
+  /** Address of kcp for the kubeconfigs that are handed out. */
+  kcpExternalUrl?: string | undefined;
+  log: Logger;
+}
+
+/** Everything that the four functions share in one process; keeps no state about objects. */
+export class FunctionRuntime {
+  readonly #options: FunctionRuntimeOptions;
+  readonly #clients = new ClientCache();
+  readonly #workspaces: Workspaces | undefined;
+  readonly #leases = new Set<ObjectLease>();
+
+  constructor(options: FunctionRuntimeOptions) {
+    this.#options = options;
+    const { kcp } = options.provider;
+    this.#workspaces = kcp && new Workspaces(kcp.exportName, options.kcpExternalUrl);
+  }
+
+  /** One invocation of a function, ended at the run limit. Never rejects. */
+  async invoke(name: FunctionName, event: ServiceEvent, lease: ObjectLease): Promise<Outcome> {
+    const log = this.#options.log.child({ object: displayKey(event.key), function: name });
+    const limit = setTimeout(() => lease.stop('RunLimit'), this.#options.runLimitMs);
+    this.#leases.add(lease);
+    let run: Run | undefined;
+    lease.keepRenewed(() => {
+      if (run && name === 'provider-install') void stopIfDeleted(run, lease);
+    });
+    try {
+      run = await this.#prepare(event.key, lease, log);
+      return await invoke(STEPS[name], run);
+    } catch (error) {
+      const message = redact(messageOf(error));
+      log.warn({ err: { message } }, 'the object could not be reached');
+      return failed(message);
+    } finally {
+      clearTimeout(limit);
+      this.#leases.delete(lease);
+    }
+  }
+
+  /** Tells all that runs to end; the objects are handed back. */
+  shutdown(): void {
+    for (const lease of this.#leases) lease.stop('Shutdown');
+  }
+
+  async #prepare(key: ObjectKey, lease: ObjectLease, log: Logger): Promise<Run> {
+    const { provider, providerNamespace } = this.#options;
+    const platform = this.#options.platform.fenced(lease.guard);
+    const config = await readProviderConfig(platform, provider);
+    const workspace = key.mode === 'kcp' ? await this.#workspace(key, config, lease) : undefined;
+    return {
+      key,
+      provider,
+      platform,
+      home: workspace?.virtual ?? this.#onboarding().fenced(lease.guard),
+      workspace,
+      config,
+      providerNamespace,
+      tenantNamespace: tenantNamespace(key),
+      clients: this.#clients,
+      signal: lease.signal,
+      guard: lease.guard,
+      secrets: new Set(),
+      log,
+      now: () => new Date(),
+    };
+  }
+
+  #onboarding(): HttpKubeClient {
+    if (!this.#options.onboarding)
+      throw new RuntimeError('NOT_READY', 'there is no access to the onboarding cluster in this process');
+    return this.#options.onboarding;
+  }
+
+  async #workspace(key: ObjectKey, config: ConfigState, lease: ObjectLease): Promise<WorkspacePort> {
+    if (config.state !== 'ok') throw new RuntimeError('NOT_READY', config.message);
+    const settings = config.runtime.kcp;
+    if (!this.#workspaces || !settings)
+      throw new RuntimeError('NOT_READY', 'the ProviderConfig has no spec.kcp, so its workspaces are out of reach');
+    return this.#workspaces.open(this.#options.platform, settings, key.cluster, lease.guard);
+  }
+}
+
+/** Somebody came for the object while it is installed: if it is being deleted, the install is told to end. */
+async function stopIfDeleted(run: Run, lease: ObjectLease): Promise<void> {
+  const { key, provider } = run;
+  try {
+    const object = await run.home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
+    if (!object || object.metadata.uid !== key.uid || isDeleting(object)) lease.stop('ObjectDeleted');
+  } catch {
+    // Not readable right now; the next renewal, or the end of the install, looks again.
+  }
+}

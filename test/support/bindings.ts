@@ -1,0 +1,69 @@
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { API_BINDINGS, API_EXPORTS } from '../../shared/kube/resources.ts';
+import type { Condition, KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import { eventually } from './wait.ts';
+
+const TIMEOUT_MS = 60_000;
+
+export interface PermissionClaim {
+  group?: string;
+  resource: string;
+  verbs: string[];
+  identityHash?: string;
+}
+
+export type ApiExport = KubeObjectOf<{ spec?: { permissionClaims?: PermissionClaim[] } }>;
+
+export type ApiBinding = KubeObjectOf<{
+  spec: {
+    reference: { export: { path: string; name: string } };
+    permissionClaims?: (PermissionClaim & { selector: object; state: 'Accepted' | 'Rejected' })[];
+  };
+  status?: { phase?: string; conditions?: Condition[]; appliedPermissionClaims?: PermissionClaim[] };
+}>;
+
+export interface BindOptions {
+  /**
+   * Which of the export's claims the tenant accepts: all (the default), none, or those for which the function is true.
+   * The others are rejected.
+   */
+  claims?: 'all' | 'none' | ((claim: PermissionClaim) => boolean);
+  /** Name of the binding; default that of the export. */
+  name?: string;
+  /** Which objects accepted claims are about; default all. */
+  selector?: { matchAll: true } | { matchLabels: Record<string, string> };
+}
+
+/** Binds an APIExport in a workspace, with its claims as they are now, and waits until the binding is in force. */
+export async function bindExport(
+  workspace: KubeClient,
+  provider: { client: KubeClient; path: string },
+  exportName: string,
+  options: BindOptions = {},
+): Promise<ApiBinding> {
+  const offered = await provider.client.get<ApiExport>(API_EXPORTS, exportName);
+  if (!offered) throw new Error(`no APIExport ${exportName} in ${provider.path}`);
+  const { claims = 'all', name = exportName, selector = { matchAll: true } } = options;
+  const accepts = (claim: PermissionClaim): boolean =>
+    typeof claims === 'function' ? claims(claim) : claims === 'all';
+  const permissionClaims = (offered.spec?.permissionClaims ?? []).map((claim) => ({
+    ...claim,
+    selector,
+    state: accepts(claim) ? ('Accepted' as const) : ('Rejected' as const),
+  }));
+  await workspace.apply<ApiBinding>(API_BINDINGS, {
+    metadata: { name },
+    spec: { reference: { export: { path: provider.path, name: exportName } }, permissionClaims },
+  });
+  const accepted = permissionClaims.filter(({ state }) => state === 'Accepted').length;
+  return eventually(
+    `APIBinding ${name} in ${workspace.server} is bound`,
+    async (seen) => {
+      const binding = await workspace.get<ApiBinding>(API_BINDINGS, name);
+      seen(binding?.status);
+      const applied = binding?.status?.appliedPermissionClaims?.length ?? 0;
+      return binding?.status?.phase === 'Bound' && applied === accepted && binding;
+    },
+    { timeout: TIMEOUT_MS },
+  );
+}

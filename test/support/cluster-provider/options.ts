@@ -1,0 +1,26 @@
+import type { HttpKubeClient } from '../../../shared/kube/client.ts';
+import type { ClusterCredentials } from '../../../shared/kube/kubeconfig.ts';
+import type { AccessRequest } from '../openmcp.ts';
+
+export interface ClusterProviderOptions {
+  /** Name under which ClusterProfiles refer to us. */
+  name: string;
+  /** The ClusterProfiles that we answer for. */
+  profiles: readonly string[];
+  /** Platform cluster. */
+  platform: HttpKubeClient;
+  /** Administrator of the kcp in which the clusters come to be; its server is without a workspace. */
+  kcpAdmin: HttpKubeClient;
+  kcpCredentials: ClusterCredentials;
+  /** Path of the workspace in which those of the clusters are made. */
+  parent: string;
+  /** Life of granted tokens, at least 600; they are renewed after four fifths of it. Default one day. */
+  tokenLifeSeconds?: number;
+  /** False holds all AccessRequests back until `setAutoGrant`. */
+  autoGrant?: boolean;
+  /** How many objects are worked on at a time. */
+  concurrency?: number;
+}
+
+/** Decides whether an AccessRequest is denied; the text becomes the message of its condition. */
+export type Denial = (request: AccessRequest) => string | undefined;

@@ -1,0 +1,56 @@
+import type { Provider } from '../../functions/provider.ts';
+import { installCrds } from '../../functions/init/install-crds.ts';
+import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
+import type { Secret } from '../../shared/model/access.ts';
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import type { Landscape } from './landscape.ts';
+
+/** The provider's own namespace on the platform cluster. */
+export const PROVIDER_NAMESPACE = 'service-provider';
+const KCP_SECRET = 'kcp-kubeconfig';
+
+export interface InstallOptions {
+  /** Serve kcp workspaces too. */
+  kcp?: boolean;
+  /** Further fields of the ProviderConfig's spec. */
+  config?: Record<string, unknown>;
+}
+
+/** What a platform operator does for a provider: types, namespace, kcp access, ProviderConfig. */
+export async function installProvider(
+  landscape: Landscape,
+  provider: Provider,
+  options: InstallOptions = {},
+): Promise<void> {
+  const { platform, onboarding } = landscape;
+  await Promise.all([
+    installCrds(platform.client, [provider.config.crd()]),
+    installCrds(onboarding.client, [provider.api.crd()]),
+    platform.client.apply(NAMESPACES, { metadata: { name: PROVIDER_NAMESPACE } }),
+  ]);
+  if (options.kcp) {
+    const kubeconfig = await landscape.runtimeKcpIdentity();
+    await platform.client.apply<Secret>(SECRETS, {
+      metadata: { name: KCP_SECRET, namespace: PROVIDER_NAMESPACE },
+      data: { kubeconfig: Buffer.from(kubeconfig).toString('base64') },
+    });
+  }
+  await writeProviderConfig(landscape, provider, options);
+}
+
+export async function writeProviderConfig(
+  { platform, services }: Landscape,
+  provider: Provider,
+  { kcp = false, config = {} }: InstallOptions = {},
+): Promise<void> {
+  const kcpSettings = {
+    kcp: {
+      providerWorkspace: services.path,
+      kubeconfigSecret: { name: KCP_SECRET, namespace: PROVIDER_NAMESPACE },
+    },
+  };
+  await platform.client.apply(provider.config.type, {
+    metadata: { name: provider.name },
+    spec: { ...config, ...(kcp ? kcpSettings : {}) },
+  } as KubeObject);
+}
