@@ -43,7 +43,7 @@ export interface StatusReporter {
 
 /** Everything a call gets; the same fields in both modes. */
 export interface ProviderContext<Config> {
-  /** The end user cluster: the control plane, or the tenant's kcp workspace. Null only when {@link mcpGone}. */
+  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
   readonly mcp: Cluster;
   /** Null when the provider orders none. */
   readonly workload: Cluster | null;

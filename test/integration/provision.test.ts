@@ -5,12 +5,10 @@ import type { ApiExport } from '../../bridge/kcp/decide-provision.ts';
 import { provisionExport } from '../../bridge/kcp/provision.ts';
 import { providerConfig } from '../../functions/api/provider-config.ts';
 import { serviceApi } from '../../functions/api/service-api.ts';
-import { installCrds } from '../../functions/init/install-crds.ts';
 import { defineProvider, type Provider } from '../../functions/provider.ts';
-import { foo } from '../../functions/providers/foo/provider.ts';
 import { openKcpConnection, type KcpConnection } from '../../shared/kcp/connection.ts';
 import { isInvalid } from '../../shared/kube/api-error.ts';
-import { API_EXPORTS, API_RESOURCE_SCHEMAS, CRDS, SECRETS } from '../../shared/kube/resources.ts';
+import { API_EXPORTS, API_RESOURCE_SCHEMAS, SECRETS } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import type { PermissionClaim, Secret } from '../../shared/model/access.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
@@ -213,30 +211,5 @@ describe('provisioning, in the order in which a provider lives', () => {
     });
     expect(await exported()).toEqual(before);
     expect(await schemas()).toHaveLength(2);
-  });
-});
-
-describe('CRDs of a provider', () => {
-  test('are served when installCrds returns, and a second run changes nothing', async () => {
-    await installCrds(platform.client, [foo.api.crd(), foo.config.crd()]);
-    const created = await platform.client.create<ServiceObject>(foo.config.type, {
-      metadata: { name: 'foo' },
-      spec: {},
-    });
-    expect(created.spec).toEqual({ pollInterval: '1m' });
-    expect(foo.config.parse(created).runtime).toEqual({ pollIntervalMs: 60_000, kcp: undefined });
-    const wrong = { metadata: { name: 'wrong' }, spec: { kcp: { providerWorkspace: 'a/b', kubeconfigSecret: {} } } };
-    await expect(platform.client.create<ServiceObject>(foo.config.type, wrong)).rejects.toSatisfy(isInvalid);
-    const versions = async (): Promise<unknown[]> =>
-      (await platform.client.list(CRDS)).items.map(({ metadata }) => metadata.resourceVersion);
-    const before = await versions();
-    await installCrds(platform.client, [foo.api.crd(), foo.config.crd()]);
-    expect(await versions()).toEqual(before);
-  });
-
-  test('whose schema the API server refuses are named', async () => {
-    const crd = structuredClone(foo.api.crd()) as { spec: { group: string } };
-    crd.spec.group = 'other.example.org';
-    await expect(installCrds(platform.client, [crd])).rejects.toThrow(/foos\.foo\.services/);
   });
 });

@@ -32,9 +32,12 @@ const MANAGE_CONFIG_MAPS: AccessSpec = {
   ],
 };
 
-/** Name of a tenant's ConfigMap on its own cluster; the one on the (shared) workload cluster ends in `-wl`. */
+/**
+ * Name of a tenant's ConfigMap on its own cluster; the one on the (shared) workload cluster ends in `-wl`. Namespaces hold
+ * no dots, so two tenants never get the same name.
+ */
 export function configMapName(identity: string): string {
-  return shortenName(`foo-${identity.replaceAll('/', '-')}`);
+  return shortenName(`foo-${identity.replaceAll('/', '.')}`);
 }
 
 async function install(client: KubeClient, name: string, foo: string): Promise<void> {
@@ -85,3 +88,5 @@ export const foo = defineProvider({
     return gone.every(Boolean) ? undefined : { requeueAfter: '1s' };
   },
 });
+
+export default foo;

@@ -66,14 +66,14 @@ describe('what waits to be sent', () => {
   });
 });
 
-describe('a sweep over all objects', () => {
-  function* all(count: number, read: string[] = []): Generator<Notice> {
-    for (let index = 0; index < count; index++) {
-      read.push(String(index));
-      yield notice(String(index), 'background', 'Resync');
-    }
+function* all(count: number, read: string[] = []): Generator<Notice> {
+  for (let index = 0; index < count; index++) {
+    read.push(String(index));
+    yield notice(String(index), 'background', 'Resync');
   }
+}
 
+describe('a sweep over all objects', () => {
   test('is read only as fast as it is sent, behind everything else', () => {
     const outbox = new Outbox();
     const read: string[] = [];

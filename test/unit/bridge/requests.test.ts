@@ -20,6 +20,9 @@ function accessRequest(fields: { owner?: string; metadata?: object; status?: obj
   };
 }
 
+const granted = (observedGeneration: number) =>
+  seenRequest('foo', accessRequest({ owner: OWNER, status: { phase: 'Granted', observedGeneration } }))?.granted;
+
 describe('what is kept of a request', () => {
   test('its object, by the annotation', () => {
     const seen = seenRequest('foo', accessRequest({ owner: OWNER }));
@@ -41,8 +44,6 @@ describe('what is kept of a request', () => {
   });
 
   test('that it is granted, once that is so for its present spec', () => {
-    const granted = (observedGeneration: number) =>
-      seenRequest('foo', accessRequest({ owner: OWNER, status: { phase: 'Granted', observedGeneration } }))?.granted;
     expect(granted(2)).toBe(true);
     expect(granted(1)).toBe(false);
   });

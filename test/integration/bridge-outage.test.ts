@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
+import { foo } from '../../functions/providers/foo/provider.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
+import { CRDS } from '../../shared/kube/resources.ts';
+import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
+import { type StartedKcp, startKcp } from '../control-planes/kcp.ts';
+import { installCrds, openmcpCrds } from '../support/crds.ts';
+import { eventually } from '../support/wait.ts';
+import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
+import {
+  becomesReady,
+  Receiver,
+  type RedisServer,
+  type RunningBridge,
+  runBridge,
+  startRedis,
+} from './bridge-harness.ts';
+
+const FOOS = foo.api.type;
+const NAMESPACE = 'default';
+const SILENCE_LIMIT_MS = 5_000;
+
+let kcp: StartedKcp;
+let home: TenantWorkspace;
+let client: HttpKubeClient;
+let redis: RedisServer;
+let receiver: Receiver;
+let running: RunningBridge;
+
+// One workspace as platform and onboarding cluster of a kcp of its own, since it is frozen and killed.
+beforeAll(async () => {
+  const dir = join(inject('runFolder'), 'outage');
+  [kcp, redis] = await Promise.all([startKcp({ dir }), startRedis(dir)]);
+  home = await createWorkspace(kcp.admin, 'root', 'home');
+  client = home.client;
+  await installCrds(client, [...openmcpCrds('clusters.'), foo.config.crd(), foo.api.crd()] as KubeObject[]);
+  receiver = new Receiver(redis);
+  running = await runBridge(
+    redis,
+    { platform: client, onboarding: client },
+    { watch: { ...DEFAULT_WATCH_TUNING, backoffLimitMs: 2_000, silenceLimitMs: SILENCE_LIMIT_MS } },
+  );
+  await becomesReady(running);
+}, 180_000);
+
+afterAll(async () => {
+  await running?.stop();
+  await receiver?.close();
+  await Promise.all([redis?.process.stop(), kcp?.stop()]);
+});
+
+const createFoo = (name: string, metadata: object = {}): Promise<ServiceObject> =>
+  client.create<ServiceObject>(FOOS, { metadata: { name, namespace: NAMESPACE, ...metadata }, spec: { foo: '1' } });
+const reasonsSince = (since: number): string[] =>
+  receiver.events.slice(since).map(({ key, reason }) => `${key.name} ${reason}`);
+
+test('a server that froze is noticed, and what was missed is found', async () => {
+  await createFoo('frozen');
+  await receiver.next('frozen', 'Added');
+  const since = receiver.events.length;
+  kcp.process.signal('SIGSTOP');
+  try {
+    await eventually('not ready', () => running.bridge.ready().length > 0, { timeout: 60_000 });
+  } finally {
+    kcp.process.signal('SIGCONT');
+  }
+  await createFoo('missed');
+  await receiver.next('missed', 'Added');
+  await becomesReady(running);
+  expect(reasonsSince(since)).toEqual(['missed Added']);
+}, 120_000);
+
+test('after a restart of the server one list tells what changed meanwhile, and nothing else', async () => {
+  await Promise.all(
+    ['changed', 'deleted', 'untouched'].map((name) => createFoo(name, { finalizers: ['example.org/test'] })),
+  );
+  for (const name of ['changed', 'deleted', 'untouched']) await receiver.next(name, 'Added');
+  const since = receiver.events.length;
+  // The bridge is cut off first, then the changes are made: they exist only in the list.
+  const { server } = client;
+  await kcp.process.kill();
+  await eventually('not ready', () => running.bridge.ready().length > 0);
+  kcp = await startKcp({ dir: join(inject('runFolder'), 'outage'), port: Number(new URL(server).port) });
+  await Promise.all([
+    client.mergePatch(FOOS, 'changed', { spec: { foo: '2' } }, { namespace: NAMESPACE }),
+    client.delete(FOOS, 'deleted', { namespace: NAMESPACE }),
+  ]);
+  await receiver.next('changed', 'Changed', since);
+  await receiver.next('deleted', 'Deleting', since);
+  await becomesReady(running);
+  expect(reasonsSince(since).sort()).toEqual(['changed Changed', 'deleted Deleting']);
+}, 180_000);
+
+test('a type that is deleted and installed again is followed again, and its absence deletes nothing', async () => {
+  const since = receiver.events.length;
+  const crd = foo.config.crd() as KubeObject;
+  await client.delete(CRDS, crd.metadata.name);
+  await eventually('not ready', () => running.bridge.ready().some((problem) => problem.startsWith('ProviderConfig')));
+  await sleep(1_000);
+  expect(reasonsSince(since)).toEqual([]);
+  await eventually('the CRD is gone', async () => (await client.get(CRDS, crd.metadata.name)) === undefined);
+  await installCrds(client, [crd]);
+  await becomesReady(running);
+  await client.apply(foo.config.type, { metadata: { name: 'foo' }, spec: {} } as KubeObject);
+  expect((await receiver.next('untouched', 'ProviderConfigChanged', since)).key.mode).toBe('standard');
+}, 120_000);

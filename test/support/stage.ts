@@ -1,0 +1,156 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { inject } from 'vitest';
+import { type RunningRuntime, type RuntimeOptions, startRuntime } from '../../functions/compose.ts';
+import type { DeliveredStep } from '../../functions/host/deliver.ts';
+import type { Provider } from '../../functions/provider.ts';
+import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
+import { createLogger } from '../../shared/log.ts';
+import { formatObjectKey, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
+import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { queueKeys, queueName } from '../../shared/queue/keys.ts';
+import { connectKcp } from '../control-planes/kcp.ts';
+import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
+import { createLandscape, type Landscape } from './landscape.ts';
+import { type Orders, ordersIn, PATIENCE } from './orders.ts';
+import { type InstallOptions, installProvider, PROVIDER_NAMESPACE } from './service.ts';
+import { eventually } from './wait.ts';
+
+/** Namespace of the tenant on the onboarding cluster. */
+export const PROJECT = 'project-a';
+
+/** Short, so that what is lost by a crash is taken over soon; long enough for a machine that is busy. */
+export const QUICK = {
+  leaseMs: 3_000,
+  jobLockMs: 2_000,
+  stalledCheckMs: 700,
+  bridgeTuning: { timerSweepMs: 50, parkedSweepMs: 200, epochCheckMs: 300 },
+} satisfies Partial<RuntimeOptions>;
+
+/** A landscape with a provider in it, and a queue: all that it takes to run the provider. */
+export interface Stage {
+  readonly landscape: Landscape;
+  readonly redis: StartedRedis;
+  readonly provider: Provider;
+  /** Every invocation of a function by the runtimes of this process, oldest first. */
+  readonly steps: readonly DeliveredStep[];
+  readonly logFile: string;
+  /** Objects on the onboarding cluster. */
+  readonly orders: Orders;
+  /** Starts bridge and functions in this process, unless told otherwise. */
+  run(options?: Partial<RuntimeOptions>): Promise<RunningRuntime>;
+  keyOf(object: ServiceObject): ObjectKey;
+  /** How often the object was parked since it was last seen to. */
+  parked(key: ObjectKey): Promise<number>;
+  /** When the object's timer is due, in milliseconds since the epoch. */
+  timer(key: ObjectKey): Promise<number | undefined>;
+  jobs(functionName: FunctionName, ...states: ('active' | 'waiting' | 'prioritized')[]): Promise<number>;
+  /** Resolves when no job waits or runs and nothing is parked. */
+  idle(): Promise<void>;
+  /** Writes the queue's data to disk, and puts a copy of it aside. */
+  dump(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface StageOptions extends InstallOptions {
+  provider: Provider;
+  /** Default: everything. */
+  log?: Parameters<typeof createLogger>[0];
+}
+
+export async function createStage({ provider, log: level = 'trace', ...install }: StageOptions): Promise<Stage> {
+  await using started = new AsyncDisposableStack();
+  const landscape = await createLandscape({ kcp: connectKcp(inject('kcpKubeconfig')), dir: inject('runFolder') });
+  started.defer(() => landscape.stop());
+  const { platform, onboarding, dir } = landscape;
+  await installProvider(landscape, provider, install);
+  const redis = await startRedis({ dir: join(dir, 'redis') });
+  started.defer(() => redis.stop());
+
+  const client = new Redis(redis.url, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
+  client.on('error', () => undefined);
+  started.defer(() => client.disconnect());
+  const keys = queueKeys(provider.name);
+  const queues = new Map(
+    FUNCTION_NAMES.map((name) => {
+      const queue = new Queue(queueName(name), { connection: client, prefix: keys.prefix });
+      queue.on('error', () => undefined);
+      return [name, queue];
+    }),
+  );
+  const steps: DeliveredStep[] = [];
+  const logFile = join(dir, 'runtime.log');
+  const log = createLogger(level, provider.name, logFile);
+  const runtimes: RunningRuntime[] = [];
+  started.defer(() => Promise.all(runtimes.map((runtime) => runtime.stop())).then(() => undefined));
+
+  const jobs: Stage['jobs'] = async (name, ...states) => (await queues.get(name)?.getJobCountByTypes(...states)) ?? 0;
+  const busy = async (): Promise<number> => {
+    const counts = FUNCTION_NAMES.map((name) => jobs(name, 'active', 'waiting', 'prioritized'));
+    return (await Promise.all([...counts, client.zcard(keys.parked)])).reduce((sum, count) => sum + count, 0);
+  };
+  let dumps = 0;
+  const running = started.move();
+  return {
+    landscape,
+    redis,
+    provider,
+    steps,
+    logFile,
+    orders: ordersIn(onboarding.client, provider.api.type, PROJECT),
+    async run(options = {}) {
+      const runtime = await startRuntime({
+        ...QUICK,
+        provider,
+        platform: platform.client,
+        onboarding: onboarding.client,
+        redis: { url: redis.url },
+        providerNamespace: PROVIDER_NAMESPACE,
+        log,
+        onStep: (step) => steps.push(step),
+        ...options,
+      });
+      let stopped: Promise<void> | undefined;
+      const once = { ready: runtime.ready, stop: () => (stopped ??= runtime.stop()) };
+      runtimes.push(once);
+      return once;
+    },
+    keyOf: ({ metadata: { namespace = '', name, uid = '' } }) => ({
+      provider: provider.name,
+      mode: 'standard',
+      cluster: ONBOARDING_CLUSTER,
+      namespace,
+      name,
+      uid,
+    }),
+    parked: async (key) => Number((await client.zscore(keys.parked, formatObjectKey(key))) ?? 0),
+    timer: async (key) => {
+      const due = await client.zscore(keys.timers, formatObjectKey(key));
+      return due === null ? undefined : Number(due);
+    },
+    jobs,
+    async idle() {
+      let quiet = 0;
+      await eventually(
+        'the queue is empty',
+        async (seen) => {
+          const count = await busy();
+          seen(count);
+          // A job that ends and the one that follows from it are not one step: looked at more than once.
+          quiet = count === 0 ? quiet + 1 : 0;
+          return quiet >= 10;
+        },
+        PATIENCE,
+      );
+    },
+    async dump() {
+      await redis.command('SAVE');
+      const copy = join(dir, `dump-${++dumps}.rdb`);
+      copyFileSync(redis.dumpFile, copy);
+      return copy;
+    },
+    stop: () => running.disposeAsync(),
+  };
+}
