@@ -8,7 +8,13 @@ import type { HttpKubeClient } from '../shared/kube/client.ts';
 import { DeliveryState } from '../shared/queue/delivery-state.ts';
 import { queueKeys } from '../shared/queue/keys.ts';
 import { BullPublisher } from '../shared/queue/publisher.ts';
-import { connectRedis, evictionProblem, type RedisSettings, senderConnection, workerConnection } from '../shared/queue/redis.ts';
+import {
+  connectRedis,
+  evictionProblem,
+  type RedisSettings,
+  senderConnection,
+  workerConnection,
+} from '../shared/queue/redis.ts';
 import { LEASE_MARGIN_MS, LEASE_MS, LEASE_RENEWAL_MS, RUN_LIMIT_MS } from '../shared/tuning.ts';
 import type { DeliveredStep } from './host/deliver.ts';
 import { type RunningWorker, startWorker } from './host/worker.ts';

@@ -38,6 +38,9 @@ export const REASONS_BEFORE_INSTALL = {
   controlPlaneNotFound: 'ControlPlaneNotFound',
   waitingForClusterRequest: 'WaitingForClusterRequest',
   waitingForAccessRequest: 'WaitingForAccessRequest',
+  waitingForClusterRequestDeletion: 'WaitingForClusterRequestDeletion',
+  waitingForAccessRequestDeletion: 'WaitingForAccessRequestDeletion',
+  requestKeepsChanging: 'RequestKeepsChanging',
   waitingForWorkspaceAccess: 'WaitingForWorkspaceAccess',
   claimNotAccepted: 'PermissionClaimNotAccepted',
   accessDenied: 'AccessDenied',
@@ -65,6 +68,8 @@ export function neverStarted(object: ServiceObject): boolean {
 export function keepStarted(object: ServiceObject, report: StatusReport): StatusReport {
   const named = report.conditions.some(({ type }) => type === CONDITION_INSTALL_STARTED);
   if (named || conditionOf(object, CONDITION_INSTALL_STARTED) || neverStarted(object)) return report;
+  // Uninstalled, or never installed at all: nothing is left to remember.
+  if (conditionOf(object, CONDITION_UNINSTALLED)) return report;
   return {
     ...report,
     conditions: [

@@ -51,8 +51,15 @@ async function readObject(run: Run): Promise<ServiceObject | undefined> {
   return object.metadata.annotations?.[OPERATION_ANNOTATION] === OPERATION_IGNORE ? undefined : object;
 }
 
-/** Brings a report onto the object; writes nothing where it is there already. Reads again on conflict. */
-export async function writeStatus(run: Run, object: ServiceObject, report: StatusReport): Promise<ServiceObject> {
+/**
+ * Brings a report onto the object; writes nothing where it is there already. Reads again on conflict.
+ * @returns the object as it is now; `undefined` when it is gone, and there is nobody to tell
+ */
+export async function writeStatus(
+  run: Run,
+  object: ServiceObject,
+  report: StatusReport,
+): Promise<ServiceObject | undefined> {
   const { key, provider, home } = run;
   let current = object;
   for (let attempt = 1; ; attempt++) {
@@ -64,10 +71,12 @@ export async function writeStatus(run: Run, object: ServiceObject, report: Statu
         subresource: 'status',
       });
     } catch (error) {
-      if (isNotFound(error)) return current; // gone meanwhile: there is nobody to tell
-      if (!isConflict(error) || attempt >= MAX_CONFLICTS) throw error;
+      const again = isNotFound(error) || (isConflict(error) && attempt < MAX_CONFLICTS);
+      if (!again) throw error;
+      // Only this answer tells whether it is gone: a type or workspace that is not served is a 404 as well.
       const fresh = await home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
-      if (!fresh || fresh.metadata.uid !== key.uid) return current;
+      if (!fresh || fresh.metadata.uid !== key.uid) return undefined;
+      if (attempt >= MAX_CONFLICTS) throw error;
       // A report about a generation that is not the newest any more must not claim to be about the newest.
       current = { ...fresh, metadata: { ...fresh.metadata, generation: object.metadata.generation ?? 0 } };
     }

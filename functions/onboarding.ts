@@ -6,8 +6,8 @@ import { type ClusterCredentials, kubeconfigFromSecret, parseKubeconfig } from '
 import type { KubeClient } from '../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, SECRETS } from '../shared/kube/resources.ts';
 import type { AccessRequest, AccessSpec, ClusterRequest, Secret } from '../shared/model/access.ts';
+import { mergePatchOf } from '../shared/model/json.ts';
 import { MANAGED_BY_LABEL, requestName, shortenName } from '../shared/names.ts';
-import { equal } from '../shared/status.ts';
 import type { Provider } from './provider.ts';
 
 const POLL_MS = 500;
@@ -57,15 +57,15 @@ export async function orderOnboardingAccess(
         metadata,
         spec: { requestRef: { name, namespace }, token },
       }));
-    if (!equal(access.spec.token, token))
-      access = await platform.mergePatch<AccessRequest>(ACCESS_REQUESTS, name, { spec: { token } }, { namespace });
+    const patch = mergePatchOf(access.spec.token, token);
+    if (patch) access = await platform.mergePatch(ACCESS_REQUESTS, name, { spec: { token: patch } }, { namespace });
     const { status } = access;
     const current = status?.observedGeneration === access.metadata.generation;
     if (status?.phase === 'Denied' && current)
       throw new RuntimeError('NOT_READY', `AccessRequest ${namespace}/${name} was denied`);
     return status?.phase === 'Granted' && current ? status.secretRef?.name : undefined;
   };
-  for (let told = false; ; ) {
+  for (let told = false; ;) {
     const secret = await order();
     if (secret) return clientForRotating(() => readCredentials(platform, secret, namespace));
     if (!told) log.info({ request: `${namespace}/${name}` }, 'waiting for access to the onboarding cluster');

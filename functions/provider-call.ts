@@ -33,7 +33,10 @@ export class ReportCollector implements StatusReporter {
 
   condition(condition: ConditionReport): void {
     if (RUNTIME_CONDITIONS.includes(condition.type))
-      throw new RuntimeError('INVALID_PROVIDER', `condition ${condition.type} is the runtime's; name yours differently`);
+      throw new RuntimeError(
+        'INVALID_PROVIDER',
+        `condition ${condition.type} is the runtime's; name yours differently`,
+      );
     this.#conditions.set(condition.type, condition);
   }
 
@@ -57,8 +60,7 @@ export class ReportCollector implements StatusReporter {
   /** During a deletion the object is never Ready, whatever the provider says. */
   terminatingReport(): StatusReport {
     const said = this.#readiness?.conditions[0];
-    const base =
-      said && said.status === 'False' ? reportTerminating(said.reason, said.message) : reportTerminating();
+    const base = said && said.status === 'False' ? reportTerminating(said.reason, said.message) : reportTerminating();
     return { ...base, conditions: [...base.conditions, ...this.#conditions.values()], fields: this.#fields };
   }
 }
@@ -103,7 +105,7 @@ function providerGuard(run: Run): () => void {
  * A provider's call, left alone once it was told to end and did not: what it still does can't reach a cluster any more.
  * @throws RuntimeError `STALE_HOLDER`
  */
-export async function untilStopped<T>(run: Run, call: Promise<T>): Promise<T> {
+export async function untilStopped<T>(run: Pick<Run, 'signal'>, call: Promise<T>): Promise<T> {
   const finished = new AbortController();
   const stopped = async (): Promise<never> => {
     if (!run.signal.aborted)
@@ -111,7 +113,10 @@ export async function untilStopped<T>(run: Run, call: Promise<T>): Promise<T> {
         run.signal.addEventListener('abort', resolve, { once: true, signal: finished.signal });
       });
     await sleep(STOP_GRACE_MS, undefined, { signal: finished.signal });
-    throw new RuntimeError('STALE_HOLDER', `the provider's call did not end when told to (${String(run.signal.reason)})`);
+    throw new RuntimeError(
+      'STALE_HOLDER',
+      `the provider's call did not end when told to (${String(run.signal.reason)})`,
+    );
   };
   try {
     return await Promise.race([call, stopped()]);

@@ -87,10 +87,7 @@ export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodTyp
   /** The same for the access to the onboarding cluster; default `controllerName`. */
   onboardingControllerName?: string;
   /** Called on every change, and again until it returns nothing. Must be idempotent. */
-  createOrUpdate(
-    ctx: ProviderContext<z.output<Config>>,
-    object: ServiceObjectOf<z.output<Spec>>,
-  ): Promise<CallResult>;
+  createOrUpdate(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
   /** Called until it returns nothing, which says that all is gone. Must be idempotent. */
   delete(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
 }
@@ -144,8 +141,8 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
     finalizer: options.finalizer ?? `${type.group}/finalizer`,
     controllerName,
     onboardingControllerName: options.onboardingControllerName ?? controllerName,
-    createOrUpdate: options.createOrUpdate as Provider['createOrUpdate'],
-    delete: options.delete as Provider['delete'],
+    createOrUpdate: options.createOrUpdate,
+    delete: options.delete,
   };
 }
 

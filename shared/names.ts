@@ -51,7 +51,12 @@ export function shortenName(name: string, maxLength = MAX_NAME_LENGTH): string {
   const suffix = `--${nameHash(name)}`;
   const trimmed = maxLength - suffix.length;
   if (trimmed <= 0) throw new RangeError(`maxLength ${maxLength} has no room for the hash`);
-  return bytes.subarray(0, trimmed).toString().replace(/[-.]+$/, '') + suffix;
+  return (
+    bytes
+      .subarray(0, trimmed)
+      .toString()
+      .replace(/[-.]+$/, '') + suffix
+  );
 }
 
 /** A version 8 UUID of the names; `K8sNameUUID`. */

@@ -1,3 +1,4 @@
+import { equal, mergePatchOf } from './model/json.ts';
 import type { Condition, ServiceObject } from './model/kubernetes.ts';
 
 /** `phase` of a Service API object; `api/common` of openmcp-operator. */
@@ -81,8 +82,10 @@ export function statusPatch(object: ServiceObject, report: StatusReport, now: Da
   const before = object.status ?? {};
   const conditions = mergeConditions(before.conditions ?? [], report.conditions, generation, now);
   const status: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(report.fields ?? {}))
-    if (!equal(before[field], value)) status[field] = value === undefined ? null : value;
+  for (const [field, value] of Object.entries(report.fields ?? {})) {
+    const change = mergePatchOf(before[field], asJson(value));
+    if (change !== undefined) status[field] = change;
+  }
   if (before.phase !== report.phase) status['phase'] = report.phase;
   if (before.observedGeneration !== generation) status['observedGeneration'] = generation;
   if (!equal(before.conditions ?? [], conditions)) status['conditions'] = conditions;
@@ -101,7 +104,8 @@ function mergeConditions(before: Condition[], reports: ConditionReport[], genera
       type: report.type,
       status: report.status,
       reason: REASON.test(report.reason) ? report.reason : REASON_RECONCILE_ERROR,
-      message: report.message.slice(0, MAX_MESSAGE_LENGTH),
+      // Cut in the middle of a character, the server would store another text than we compare with.
+      message: report.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
       observedGeneration: generation,
       lastTransitionTime:
         old && old.status === report.status
@@ -112,12 +116,7 @@ function mergeConditions(before: Condition[], reports: ConditionReport[], genera
   return [...merged.values()];
 }
 
-/** Deep equality of JSON values, whatever the order of fields. */
-export function equal(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const left = Object.entries(a).filter(([, value]) => value !== undefined);
-  const right = new Map(Object.entries(b).filter(([, value]) => value !== undefined));
-  return left.length === right.size && left.every(([name, value]) => right.has(name) && equal(value, right.get(name)));
+/** As the server will store it: a Date becomes a text, and so on. */
+function asJson(value: unknown): unknown {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }

@@ -7,7 +7,9 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..');
 const marker = join(root, 'node_modules', '.installed');
-const wanted = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+const wanted = createHash('sha256')
+  .update(readFileSync(join(root, 'package-lock.json')))
+  .digest('hex');
 
 if (!existsSync(marker) || readFileSync(marker, 'utf8') !== wanted) {
   process.stderr.write('installing the locked dependencies (npm ci) …\n');

@@ -52,8 +52,7 @@ export async function ensureAccess(
   const declared = declaredAccess(run, object);
   const requests = desiredRequests(run, declared);
   const annotation = formatObjectKey(run.key);
-  const ensure = (request: DesiredRequest) =>
-    ensureRequest(run.platform, request, annotation, options.keepTerminating);
+  const ensure = (request: DesiredRequest) => ensureRequest(run.platform, request, annotation, options.keepTerminating);
   if (run.workspace) {
     await ensureTenantNamespace(run);
     // The workload cluster takes longest: ordered first, it is granted while the workspace is prepared.

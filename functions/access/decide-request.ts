@@ -1,8 +1,9 @@
 import { hasFinalizer } from '../../shared/finalizers.ts';
 import { type AccessRequest, type ClusterRequest } from '../../shared/model/access.ts';
+import { mergePatchOf } from '../../shared/model/json.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
-import { equal, isDeleting } from '../../shared/status.ts';
+import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
 import type { DesiredRequest } from './desired.ts';
 import type { Verdict } from './verdict.ts';
@@ -30,7 +31,8 @@ export type RequestAction =
  */
 export function decideRequest(desired: DesiredRequest, observed: ObservedRequest, annotation: string): RequestAction {
   return desired.cluster.kind === 'order'
-    ? (decideOrderedCluster(desired, observed.clusterRequest, annotation) ?? decideAccess(desired, observed, annotation))
+    ? (decideOrderedCluster(desired, observed.clusterRequest, annotation) ??
+        decideAccess(desired, observed, annotation))
     : (decideExistingCluster(desired, observed) ?? decideAccess(desired, observed, annotation));
 }
 
@@ -99,13 +101,13 @@ function decideAccess(desired: DesiredRequest, { accessRequest }: ObservedReques
   if (foreign) return foreign;
   if (isDeleting(accessRequest)) return { do: 'release-access-request', object: accessRequest };
   const metadata = metadataPatch(desired, accessRequest, annotation);
-  const permissions = equal(accessRequest.spec.token, desired.access) ? undefined : { token: desired.access };
-  if (metadata || permissions)
+  const token = mergePatchOf(accessRequest.spec.token, desired.access);
+  if (metadata || token)
     return {
       do: 'patch-access-request',
       patch: {
         metadata: { resourceVersion: accessRequest.metadata.resourceVersion, ...metadata?.metadata },
-        ...(permissions ? { spec: permissions } : {}),
+        ...(token ? { spec: { token } } : {}),
       },
     };
   return conclude(judgeAccess(accessRequest));
@@ -124,7 +126,11 @@ function judgeAccess(request: AccessRequest): Verdict {
         // The Secret is always beside its request, whatever an old `secretRef.namespace` says.
         secret: { name: status.secretRef.name, namespace: metadata.namespace ?? '', key: 'kubeconfig' },
       };
-    return { state: 'waiting', reason: REASON.waitingForAccessRequest, message: `${where} is granted, but names no Secret` };
+    return {
+      state: 'waiting',
+      reason: REASON.waitingForAccessRequest,
+      message: `${where} is granted, but names no Secret`,
+    };
   }
   return {
     state: 'waiting',
@@ -173,7 +179,9 @@ function metadataPatch(
   const metadata: Record<string, unknown> = {};
   if (request.metadata.annotations?.[OBJECT_ANNOTATION] !== annotation)
     metadata['annotations'] = { [OBJECT_ANNOTATION]: annotation };
-  const missing = Object.entries(desired.extraLabels).filter(([name, value]) => request.metadata.labels?.[name] !== value);
+  const missing = Object.entries(desired.extraLabels).filter(
+    ([name, value]) => request.metadata.labels?.[name] !== value,
+  );
   if (missing.length > 0) metadata['labels'] = Object.fromEntries(missing);
   if (!hasFinalizer(request, REQUEST_FINALIZER))
     metadata['finalizers'] = [...(request.metadata.finalizers ?? []), REQUEST_FINALIZER];

@@ -1,4 +1,12 @@
-import { managedLabels, mcpNamespace, ONBOARDING_NAME_LABEL, ONBOARDING_NAMESPACE_LABEL, requestName, workspaceNamespace } from '../../shared/names.ts';
+import {
+  managedLabels,
+  mcpNamespace,
+  ONBOARDING_NAME_LABEL,
+  ONBOARDING_NAMESPACE_LABEL,
+  requestName,
+  shortenName,
+  workspaceNamespace,
+} from '../../shared/names.ts';
 import type { AccessSpec, ObjectReference } from '../../shared/model/access.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import type { Provider } from '../provider.ts';
@@ -21,7 +29,9 @@ export interface DesiredRequest {
 
 /** The tenant's namespace on the platform cluster. */
 export function tenantNamespace(key: ObjectKey): string {
-  return key.mode === 'standard' ? mcpNamespace(key.name, key.namespace) : workspaceNamespace(key.provider, key.cluster);
+  return key.mode === 'standard'
+    ? mcpNamespace(key.name, key.namespace)
+    : workspaceNamespace(key.provider, key.cluster);
 }
 
 /** Stable for a tenant: the control plane's object key, or the logical cluster's name. */
@@ -48,9 +58,9 @@ function desired(
   };
 }
 
-/** Label values end at 63 characters; the Go providers shorten them as all managed labels. */
+/** The Go library does not shorten them, and such an object then gets no request at all: a label ends at 63 characters. */
 function onboardingLabels(key: ObjectKey): Record<string, string> {
-  return { [ONBOARDING_NAME_LABEL]: key.name, [ONBOARDING_NAMESPACE_LABEL]: key.namespace };
+  return { [ONBOARDING_NAME_LABEL]: shortenName(key.name), [ONBOARDING_NAMESPACE_LABEL]: shortenName(key.namespace) };
 }
 
 /** Access to the control plane, by its ClusterRequest that the platform has made already. Standard mode only. */

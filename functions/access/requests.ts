@@ -4,6 +4,7 @@ import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.t
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { REQUEST_FINALIZER } from '../../shared/names.ts';
+import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
 import { decideRequest, isOurs, type ObservedRequest } from './decide-request.ts';
 import type { DesiredRequest } from './desired.ts';
 import type { Verdict } from './verdict.ts';
@@ -21,18 +22,19 @@ export async function observeRequest(platform: KubeClient, desired: DesiredReque
     // Once there is an AccessRequest, nothing is decided by the ClusterRequest any more.
     return { accessRequest, clusterRequest: accessRequest ? undefined : await getCluster(name, namespace) };
   }
-  const [clusterRequest, accessRequest] = await Promise.all([
-    getCluster(desired.name, desired.namespace),
-    getAccess(),
-  ]);
+  const [clusterRequest, accessRequest] = await Promise.all([getCluster(desired.name, desired.namespace), getAccess()]);
   return { clusterRequest, accessRequest };
 }
 
 /** What is there, without changing anything: `waiting` where {@link ensureRequest} would have something to do. */
-export async function judgeRequest(platform: KubeClient, desired: DesiredRequest, annotation: string): Promise<Verdict> {
+export async function judgeRequest(
+  platform: KubeClient,
+  desired: DesiredRequest,
+  annotation: string,
+): Promise<Verdict> {
   const action = decideRequest(desired, await observeRequest(platform, desired), annotation);
   if (action.do === 'conclude') return action.verdict;
-  return { state: 'waiting', reason: 'Reconciling', message: `${action.do} is due` };
+  return { state: 'waiting', reason: REASON.requestKeepsChanging, message: `${action.do} is due` };
 }
 
 /**
@@ -73,11 +75,17 @@ export async function ensureRequest(
       case 'release-cluster-request': {
         const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
         if (keepTerminating)
-          return { state: 'terminating', message: `${type.kind} ${desired.namespace}/${desired.name} is being removed` };
+          return {
+            state: 'terminating',
+            message: `${type.kind} ${desired.namespace}/${desired.name} is being removed`,
+          };
         if (!(await release(platform, type, action.object)))
           return {
             state: 'waiting',
-            reason: `WaitingFor${type.kind}Deletion`,
+            reason:
+              type === ACCESS_REQUESTS
+                ? REASON.waitingForAccessRequestDeletion
+                : REASON.waitingForClusterRequestDeletion,
             message: `${type.kind} ${desired.namespace}/${desired.name} is being removed; it is ordered again afterwards`,
           };
         observed = await observeRequest(platform, desired);
@@ -85,11 +93,20 @@ export async function ensureRequest(
       }
     }
   }
-  return { state: 'waiting', reason: 'Reconciling', message: `${desired.name} keeps changing`, retryAfterMs: 5_000 };
+  return {
+    state: 'waiting',
+    reason: REASON.requestKeepsChanging,
+    message: `${desired.namespace}/${desired.name} keeps changing`,
+    retryAfterMs: 5_000,
+  };
 }
 
 /** A request that appeared in the meantime is taken as it is: the next decision looks at whose it is. */
-async function create<T extends KubeObject>(platform: KubeClient, type: ResourceType, object: T): Promise<T | undefined> {
+async function create<T extends KubeObject>(
+  platform: KubeClient,
+  type: ResourceType,
+  object: T,
+): Promise<T | undefined> {
   try {
     return await platform.create(type, object);
   } catch (error) {

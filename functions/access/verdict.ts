@@ -1,5 +1,3 @@
-
-
 /** Where a kubeconfig lies on the platform cluster. */
 export interface SecretReference {
   readonly name: string;
@@ -10,7 +8,13 @@ export interface SecretReference {
 /** What is known about the access to one cluster. */
 export type Verdict =
   | { readonly state: 'granted'; readonly secret: SecretReference; readonly renewAt?: Date }
-  | { readonly state: 'waiting'; readonly reason: string; readonly message: string; readonly retryAfterMs?: number; readonly nothingCreated?: true }
+  | {
+      readonly state: 'waiting';
+      readonly reason: string;
+      readonly message: string;
+      readonly retryAfterMs?: number;
+      readonly nothingCreated?: true;
+    }
   /** Somebody decided against it, or holds the name: nothing to do but say so and look again now and then. */
   | { readonly state: 'refused'; readonly reason: string; readonly message: string }
   /** A request of ours is on its way out, and nobody of us removed it. */
@@ -48,5 +52,3 @@ export function worst({ mcp, workload }: AccessVerdicts): Exclude<Verdict, { sta
     open[0]
   );
 }
-
-

@@ -14,7 +14,10 @@ function command(name: string, description: string, parts: (argument: string) =>
   return program
     .command(name)
     .description(description)
-    .option('--provider <module>', 'module whose default export is the provider (default: "serviceProvider" in package.json)')
+    .option(
+      '--provider <module>',
+      'module whose default export is the provider (default: "serviceProvider" in package.json)',
+    )
     .option('--provider-name <name>', 'name of the provider and of its ProviderConfig')
     .option('--environment <name>', 'name of the environment')
     .option('--verbosity <level>', 'error, warn, info, debug or trace', 'info')

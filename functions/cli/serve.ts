@@ -39,7 +39,10 @@ export async function serve(parts: Parts, options: ServeOptions): Promise<void> 
   const env = parseEnvironment(process.env);
   const level = LEVELS[options.verbosity.toLowerCase()];
   if (!level)
-    throw new RuntimeError('INVALID_SETTINGS', `--verbosity ${options.verbosity}: use ${Object.keys(LEVELS).join(', ')}`);
+    throw new RuntimeError(
+      'INVALID_SETTINGS',
+      `--verbosity ${options.verbosity}: use ${Object.keys(LEVELS).join(', ')}`,
+    );
   const provider = await loadProvider(options.provider ?? env.SERVICE_PROVIDER_MODULE, options.providerName);
   const log = createLogger(level, provider.name, env.LOG_FILE);
   const stopping = new AbortController();
@@ -88,7 +91,11 @@ export async function serve(parts: Parts, options: ServeOptions): Promise<void> 
   log.info('stopped');
 }
 
-async function retried<T>(attempt: () => Promise<T>, onError: (error: unknown) => void, signal: AbortSignal): Promise<T> {
+async function retried<T>(
+  attempt: () => Promise<T>,
+  onError: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<T> {
   for (;;) {
     try {
       return await attempt();

@@ -5,15 +5,19 @@ import { parseGoDuration } from '../../shared/model/duration.ts';
 import type { RedisSettings } from '../../shared/queue/redis.ts';
 import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../shared/tuning.ts';
 
+/** Below this a lease or lock would end while its holder waits for an answer. */
+const SHORTEST_MS = 1_000;
+
 const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY) =>
   z
     .string()
     .optional()
     .transform((text, context) => {
       const ms = text === undefined || text === '' ? fallbackMs : parseGoDuration(text);
-      if (ms !== undefined && ms > 0 && ms <= maxMs) return ms;
+      // Whole milliseconds: Redis takes no others.
+      if (ms !== undefined && ms >= SHORTEST_MS && ms <= maxMs) return Math.ceil(ms);
       const limit = Number.isFinite(maxMs) ? `, at most ${maxMs / 1000}s` : '';
-      context.addIssue({ code: 'custom', message: `expected a duration such as 30s${limit}` });
+      context.addIssue({ code: 'custom', message: `expected a duration such as 30s, at least 1s${limit}` });
       return z.NEVER;
     });
 
@@ -46,6 +50,8 @@ const ENVIRONMENT = z
   .refine((env) => env.REDIS_URL !== undefined || env.REDIS_URL_FILE !== undefined, {
     path: ['REDIS_URL'],
     message: 'missing; set it to redis://host:6379, or REDIS_URL_FILE to a file that holds the address',
+    // Also where other variables are wrong: all is said at once.
+    when: () => true,
   });
 
 export type Environment = z.output<typeof ENVIRONMENT>;

@@ -22,9 +22,7 @@ export function settlementOf(outcome: Outcome, attempts: number, random: number)
     case 'done':
       // With a next event the pass goes on: a timer that another function has set stays, and so does the count, since
       // the failing step may be the next one.
-      return outcome.next.length > 0
-        ? { timer: 'keep', attempts: 'keep' }
-        : { timer: 'clear', attempts: 'clear' };
+      return outcome.next.length > 0 ? { timer: 'keep', attempts: 'keep' } : { timer: 'clear', attempts: 'clear' };
     case 'again':
       return { timer: { afterMs: outcome.afterMs }, attempts: 'clear' };
     case 'waiting':

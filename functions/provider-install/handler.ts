@@ -1,5 +1,6 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { done } from '../../shared/model/outcome.ts';
 import { reportReady } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../access/verdict.ts';
@@ -17,7 +18,10 @@ export const providerInstall: Step = async (object, run) => {
 
   const parsed = parseObject(run, object);
   const mark = markInstallStarted(object);
-  const written: ServiceObject = mark ? await writeStatus(run, object, mark) : object;
+  const written = mark ? await writeStatus(run, object, mark) : object;
+  if (!written) return { outcome: done() };
+  // Deleted since it was read: the mark met the newer object.
+  if (!mayInstall(written, run.provider.finalizer)) return backToStart;
   // What is reported after the call is about the generation that was installed, whatever came since.
   const { generation } = object.metadata;
   const current = { ...written, metadata: { ...written.metadata, ...(generation ? { generation } : {}) } };

@@ -4,6 +4,7 @@ import { isInvalid, isNotFound } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { done } from '../../shared/model/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_RECONCILE } from '../../shared/names.ts';
+import { isDeleting } from '../../shared/status.ts';
 import { ensureAccess } from '../access/access.ts';
 import { flowPosition, neverStarted } from '../flow.ts';
 import type { Run, Step, StepResult } from '../run.ts';
@@ -60,8 +61,11 @@ async function withFinalizer(object: ServiceObject, run: Run): Promise<ServiceOb
       { namespace: object.metadata.namespace },
     );
   } catch (error) {
-    // An object that is being deleted takes no new finalizers, and one that is gone takes nothing: no errors.
-    if (isInvalid(error) || isNotFound(error)) return undefined;
+    if (!isInvalid(error) && !isNotFound(error)) throw error;
+    // An object that is being deleted takes no new finalizers, and one that is gone takes nothing: no errors. Anything
+    // else is one, such as a stored object that its type does not allow any more.
+    const now = await run.home.get<ServiceObject>(api.type, object.metadata.name, object.metadata.namespace);
+    if (!now || now.metadata.uid !== object.metadata.uid || isDeleting(now)) return undefined;
     throw error;
   }
 }

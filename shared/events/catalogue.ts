@@ -7,10 +7,7 @@ export const DELETE_REQUESTED = `${PREFIX}delete.requested.v1`;
 export const TEARDOWN_REQUESTED = `${PREFIX}teardown.requested.v1`;
 
 export type EventType =
-  | typeof OBJECT_CHANGED
-  | typeof INSTALL_REQUESTED
-  | typeof DELETE_REQUESTED
-  | typeof TEARDOWN_REQUESTED;
+  typeof OBJECT_CHANGED | typeof INSTALL_REQUESTED | typeof DELETE_REQUESTED | typeof TEARDOWN_REQUESTED;
 
 export const FUNCTION_NAMES = [
   'resolve-credentials',

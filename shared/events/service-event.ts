@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { CloudEvent } from 'cloudevents';
 import { messageOf, RuntimeError } from '../errors.ts';
 import { formatObjectKey, type Mode, type ObjectKey } from '../model/object-key.ts';
-import { type EventType, isEventType, type Reason } from './catalogue.ts';
+import { type EventType, isEventType, isUnknownVersion, type Reason } from './catalogue.ts';
 
 /** An event about one object: it says which object to look at, never what to do, and carries no content of it. */
 export interface ServiceEvent {
@@ -34,9 +34,9 @@ export function partitionKey(key: ObjectKey): string {
  * CloudEvents 1.0. The object's identity is in the attributes: `source`
  * `/serviceproviders/<provider>/<mode>/<cluster>`, `subject` `<namespace>/<name>`, extension `objectuid`.
  */
-export function toCloudEvent(event: ServiceEvent): CloudEvent<undefined> {
+export function toCloudEvent(event: ServiceEvent): CloudEvent {
   const { key } = event;
-  return new CloudEvent<undefined>({
+  return new CloudEvent({
     id: event.id,
     type: event.type,
     source: `/serviceproviders/${key.provider}/${key.mode}/${key.cluster}`,
@@ -67,7 +67,8 @@ export function parseServiceEvent(json: unknown): ServiceEvent | { unknownVersio
   if (event.specversion !== '1.0')
     throw new RuntimeError('INVALID_EVENT', `specversion: ${event.specversion} is not supported; send 1.0`);
   const key = keyOf(event);
-  if (!isEventType(event.type)) return { unknownVersion: event.type, key };
+  if (isUnknownVersion(event.type)) return { unknownVersion: event.type, key };
+  if (!isEventType(event.type)) throw new RuntimeError('INVALID_EVENT', `type: ${event.type} is not one of ours`);
   const generation = event['generation'];
   const traceparent = event['traceparent'];
   return {
@@ -80,8 +81,10 @@ export function parseServiceEvent(json: unknown): ServiceEvent | { unknownVersio
   };
 }
 
-const SOURCE = /^\/serviceproviders\/([^/|]+)\/(standard|kcp)\/([^/|]+)$/;
-const SUBJECT = /^([^/|]+)\/([^/|]+)$/;
+/** Parts of a key become parts of an address: nothing but names, and surely no dots alone. */
+const NAME = '[a-z0-9](?:[-.:a-z0-9]*[a-z0-9])?';
+const SOURCE = new RegExp(`^/serviceproviders/(${NAME})/(standard|kcp)/(${NAME})$`);
+const SUBJECT = new RegExp(`^(${NAME})/(${NAME})$`);
 
 function keyOf(event: CloudEvent<unknown>): ObjectKey {
   const source = SOURCE.exec(event.source);

@@ -4,7 +4,15 @@ import { messageOf } from '../errors.ts';
 import { apiVersionOf, type KubeList, type KubeObject, type ResourceType } from '../model/kubernetes.ts';
 import { ApiError, type ApiStatus } from './api-error.ts';
 import type { ClusterCredentials } from './kubeconfig.ts';
-import type { ApplyOptions, DeleteOptions, KubeClient, ListOptions, PatchOptions, WatchEvent, WatchOptions } from './ports.ts';
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  PatchOptions,
+  WatchEvent,
+  WatchOptions,
+} from './ports.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -180,7 +188,12 @@ export class HttpKubeClient implements KubeClient {
     return (await response.body.json()) as T;
   }
 
-  async #send(method: Method, path: string, signal: AbortSignal, options: RequestOptions): Promise<Dispatcher.ResponseData> {
+  async #send(
+    method: Method,
+    path: string,
+    signal: AbortSignal,
+    options: RequestOptions,
+  ): Promise<Dispatcher.ResponseData> {
     this.#guard?.();
     const transport = this.#transport();
     const url = new URL((transport.address ?? this.server) + path);
@@ -205,7 +218,12 @@ export class HttpKubeClient implements KubeClient {
       });
     } catch (error) {
       this.#guard?.();
-      throw new ApiError(`${method} ${this.server}${path}`, 0, { reason: 'NoAnswer', message: messageOf(error) }, { cause: error });
+      throw new ApiError(
+        `${method} ${this.server}${path}`,
+        0,
+        { reason: 'NoAnswer', message: messageOf(error) },
+        { cause: error },
+      );
     }
   }
 
@@ -242,7 +260,13 @@ function typed<T extends KubeObject>(type: ResourceType, object: T): T {
  * Idle connections are few and closed soon, since a runtime talks to as many clusters as it has tenants. No limit on
  * time without data: a watch is quiet for a minute at a time, and a request has its own time limit.
  */
-function agentFor(tls: { ca?: string | Buffer; cert?: string | Buffer; key?: string | Buffer; servername?: string; rejectUnauthorized?: boolean }): Agent {
+function agentFor(tls: {
+  ca?: string | Buffer;
+  cert?: string | Buffer;
+  key?: string | Buffer;
+  servername?: string;
+  rejectUnauthorized?: boolean;
+}): Agent {
   return new Agent({
     connect: { ...tls, timeout: CONNECT_TIMEOUT_MS },
     keepAliveTimeout: 30_000,

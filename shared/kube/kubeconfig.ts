@@ -63,9 +63,9 @@ export function parseKubeconfig(text: string, where: string, policy: KubeconfigP
   };
   let raw: unknown;
   try {
-    raw = parse(text);
+    // The parser's messages and warnings quote the text, which may be a credential.
+    raw = parse(text, { logLevel: 'error' });
   } catch {
-    // The parser's message quotes the text, which may be a credential.
     return fail('not valid YAML');
   }
   const parsed = KUBECONFIG.safeParse(raw);
@@ -76,8 +76,7 @@ export function parseKubeconfig(text: string, where: string, policy: KubeconfigP
   const config = parsed.data;
   const find = (list: Record<string, unknown>[] | undefined, name: string | undefined, field: string) =>
     (name === undefined ? list?.[0] : list?.find((entry) => entry['name'] === name))?.[field] as
-      | Record<string, unknown>
-      | undefined;
+      Record<string, unknown> | undefined;
 
   const current = config['current-context'];
   const context = find(config.contexts, current, 'context');

@@ -63,12 +63,7 @@ export interface KubeClient {
   /** Rejects with an `ApiError` of status 409 and reason `AlreadyExists` where the name is taken. */
   create<T extends KubeObject>(type: ResourceType, object: T): Promise<T>;
   /** JSON merge patch. Put `metadata.resourceVersion` in it for optimistic locking (409 on conflict). */
-  mergePatch<T extends KubeObject>(
-    type: ResourceType,
-    name: string,
-    patch: object,
-    options?: PatchOptions,
-  ): Promise<T>;
+  mergePatch<T extends KubeObject>(type: ResourceType, name: string, patch: object, options?: PatchOptions): Promise<T>;
   /** Server-side apply; creates the object where it does not exist. */
   apply<T extends KubeObject>(type: ResourceType, object: T, options?: ApplyOptions): Promise<T>;
   /** Asks for deletion; an object that is gone already is fine. True when it existed. */

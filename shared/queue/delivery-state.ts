@@ -43,7 +43,7 @@ export class DeliveryState {
   async renew(key: ObjectKey, token: string, ttlMs: number): Promise<number | undefined> {
     const member = formatObjectKey(key);
     const parked = await this.#redis.renewLease(this.#keys.lease(member), this.#keys.parked, token, ttlMs, member);
-    return parked < 0 ? undefined : Number(parked);
+    return parked < 0 ? undefined : parked;
   }
 
   /** Ends the lease. How often the object was parked; `undefined`, with nothing changed, when the lease was lost. */
@@ -60,7 +60,7 @@ export class DeliveryState {
       typeof timer === 'string' ? timer : Date.now() + Math.round(timer.afterMs),
       settlement.attempts,
     );
-    return parked < 0 ? undefined : Number(parked);
+    return parked < 0 ? undefined : parked;
   }
 
   async attempts(key: ObjectKey): Promise<number> {
@@ -106,7 +106,7 @@ export class DeliveryState {
   /** The epoch's id, and whether it was begun on the server that answers now. */
   async readEpoch(): Promise<{ id: string; sameServer: boolean }> {
     const [id, same] = await this.#redis.readEpoch(this.#keys.epoch);
-    return { id, sameServer: Number(same) === 1 };
+    return { id, sameServer: same === 1 };
   }
 
   async beginEpoch(longestLeaseMs: number): Promise<string> {

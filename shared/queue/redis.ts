@@ -66,12 +66,12 @@ export async function connectRedis(options: RedisOptions, onError: (error: Error
  * @returns what is wrong, or `undefined`; services that hide their configuration are taken as they are
  */
 export async function evictionProblem(redis: Redis): Promise<string | undefined> {
-  let policy: unknown;
+  let policy: string | undefined;
   try {
-    policy = ((await redis.config('GET', 'maxmemory-policy')) as string[])[1];
+    policy = (await redis.config('GET', 'maxmemory-policy'))[1];
   } catch {
     return undefined;
   }
   if (policy === undefined || policy === 'noeviction') return undefined;
-  return `Redis has maxmemory-policy ${String(policy)} and may drop work; set it to noeviction`;
+  return `Redis has maxmemory-policy ${policy} and may drop work; set it to noeviction`;
 }

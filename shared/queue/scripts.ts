@@ -76,7 +76,14 @@ return { known[1] or '', known[2] == run and 1 or 0 }
 `;
 
 export interface DeliveryScripts {
-  acquireLease(lease: string, parked: string, epoch: string, member: string, token: string, ttlMs: number): Promise<number>;
+  acquireLease(
+    lease: string,
+    parked: string,
+    epoch: string,
+    member: string,
+    token: string,
+    ttlMs: number,
+  ): Promise<number>;
   renewLease(lease: string, parked: string, token: string, ttlMs: number, member: string): Promise<number>;
   settleLease(
     lease: string,

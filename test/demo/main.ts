@@ -12,7 +12,16 @@ import { createRunFolder } from '../support/run-folder.ts';
 import { installProvider, PROVIDER_NAMESPACE } from '../support/service.ts';
 import { printPlayground, writeTenantKubeconfig } from './playground.ts';
 import { heading, printStep, say, table, timed } from './print.ts';
-import { type Actor, createFoo, kcpActor, RESULT_HEADER, resultRow, standardActor, whenGone, whenReady } from './scene.ts';
+import {
+  type Actor,
+  createFoo,
+  kcpActor,
+  RESULT_HEADER,
+  resultRow,
+  standardActor,
+  whenGone,
+  whenReady,
+} from './scene.ts';
 import { teardownOrder, watchTeardown } from './teardown.ts';
 
 /** Short, so that a Redis that has just been started is trusted soon. */
@@ -21,9 +30,17 @@ const LEASE_MS = 3_000;
 async function demo(onceOnly: boolean, stack: AsyncDisposableStack, folder: string): Promise<void> {
   heading('Starting a landscape of real control planes on this machine');
   say(`  data and logs: ${folder}`);
-  const kcp = await timed('kcp', () => startKcp({ dir: join(folder, 'kcp') }), ({ server }) => server);
+  const kcp = await timed(
+    'kcp',
+    () => startKcp({ dir: join(folder, 'kcp') }),
+    ({ server }) => server,
+  );
   stack.defer(() => kcp.stop());
-  const redis = await timed('Redis', () => startRedis({ dir: join(folder, 'redis') }), ({ url }) => url);
+  const redis = await timed(
+    'Redis',
+    () => startRedis({ dir: join(folder, 'redis') }),
+    ({ url }) => url,
+  );
   stack.defer(() => redis.stop());
   const landscape = await timed('openmcp-operator, platform and onboarding cluster', () =>
     createLandscape({ kcp, dir: folder, name: 'demo' }),

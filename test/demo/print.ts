@@ -21,7 +21,9 @@ export async function timed<T>(what: string, work: () => Promise<T>, detail?: (r
   const begin = performance.now();
   const result = await work();
   const took = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
-  say(`  ${styleText('green', '✓')} ${what.padEnd(46)} ${took.padStart(7)}  ${styleText('dim', detail?.(result) ?? '')}`);
+  say(
+    `  ${styleText('green', '✓')} ${what.padEnd(46)} ${took.padStart(7)}  ${styleText('dim', detail?.(result) ?? '')}`,
+  );
   return result;
 }
 

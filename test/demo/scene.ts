@@ -83,7 +83,7 @@ export function whenReady({ home, namespace, name, mode }: Actor): Promise<Servi
 }
 
 export function whenGone({ home, namespace, name, mode }: Actor): Promise<true> {
-  return eventually(
+  return eventually<true>(
     `${mode} Foo ${namespace}/${name} is gone`,
     async (seen) => {
       const object = await home.get<ServiceObject>(foo.api.type, name, namespace);
@@ -91,7 +91,7 @@ export function whenGone({ home, namespace, name, mode }: Actor): Promise<true> 
       return object === undefined;
     },
     { timeout: TIMEOUT_MS },
-  ) as Promise<true>;
+  );
 }
 
 /** A line of the table that shows the result. */

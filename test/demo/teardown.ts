@@ -25,9 +25,11 @@ export function teardownOrder(history: History, actor: Actor): string[] {
         (entry.kind === CONFIG_MAPS.kind && entry.name.startsWith(actor.configMap)) ||
         (entry.kind === foo.api.type.kind && entry.namespace === actor.namespace && entry.name === actor.name)),
   );
-  return removed
-    // Kubeconfigs of requests are the cluster provider's to remove; that of a workspace is the runtime's.
-    .filter((entry) => entry.kind !== SECRETS.kind || entry.name.endsWith('--workspace--mcp'))
-    .sort((a, b) => Number(a.resourceVersion) - Number(b.resourceVersion))
-    .map((entry) => `${entry.kind} ${entry.name}`);
+  return (
+    removed
+      // Kubeconfigs of requests are the cluster provider's to remove; that of a workspace is the runtime's.
+      .filter((entry) => entry.kind !== SECRETS.kind || entry.name.endsWith('--workspace--mcp'))
+      .sort((a, b) => Number(a.resourceVersion) - Number(b.resourceVersion))
+      .map((entry) => `${entry.kind} ${entry.name}`)
+  );
 }

@@ -46,7 +46,10 @@ async function record(...watched: Parameters<typeof recordHistory>[0]): Promise<
   return history;
 }
 
-const values = async () => [await configMapValue(controlPlane.client, ON_MCP), await configMapValue(workload, ON_WORKLOAD)];
+const values = async () => [
+  await configMapValue(controlPlane.client, ON_MCP),
+  await configMapValue(workload, ON_WORKLOAD),
+];
 
 describe('a Foo for a control plane, from its creation to its end', () => {
   test('becomes Ready, with access that is ordered once under the names that others know', async () => {
@@ -65,7 +68,9 @@ describe('a Foo for a control plane, from its creation to its end', () => {
     expect(namespace).toMatch(/^mcp--[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     const mcp = await platform.get<AccessRequest>(ACCESS_REQUESTS, MCP_REQUEST, namespace);
     expect(mcp).toMatchObject({
-      metadata: { labels: { 'openmcp.cloud/managed-by': 'foo', 'openmcp.cloud/managed-purpose': `${PROJECT}.${NAME}.mcp` } },
+      metadata: {
+        labels: { 'openmcp.cloud/managed-by': 'foo', 'openmcp.cloud/managed-purpose': `${PROJECT}.${NAME}.mcp` },
+      },
       spec: { requestRef: { name: NAME, namespace } },
       status: { phase: 'Granted' },
     });

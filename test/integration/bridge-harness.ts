@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Job, Worker } from 'bullmq';
+import { type ConnectionOptions, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import pino, { type Logger } from 'pino';
 import { type Bridge, type BridgeOptions, startBridge } from '../../bridge/bridge.ts';
@@ -56,7 +56,7 @@ export class Receiver {
         const event = parseServiceEvent(job.data);
         if ('type' in event) this.events.push(event);
       },
-      { connection: workerConnection({ url: redis.url }), prefix: KEYS.prefix, concurrency: 10 },
+      { connection: workerConnection({ url: redis.url }) as ConnectionOptions, prefix: KEYS.prefix, concurrency: 10 },
     );
     this.#worker.on('error', () => undefined);
   }

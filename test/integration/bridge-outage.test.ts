@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
 import { foo } from '../../functions/providers/foo/provider.ts';
-import type { HttpKubeClient } from '../../shared/kube/client.ts';
-import { CRDS } from '../../shared/kube/resources.ts';
+import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { CLUSTER_ROLE_BINDINGS, CRDS, SERVICE_ACCOUNTS } from '../../shared/kube/resources.ts';
 import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { type StartedKcp, startKcp } from '../control-planes/kcp.ts';
+import { ensureNamespace, issueToken } from '../support/cluster-provider/access.ts';
 import { installCrds, openmcpCrds } from '../support/crds.ts';
 import { eventually } from '../support/wait.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   const dir = join(inject('runFolder'), 'outage');
   [kcp, redis] = await Promise.all([startKcp({ dir }), startRedis(dir)]);
   home = await createWorkspace(kcp.admin, 'root', 'home');
-  client = home.client;
+  client = await lastingAdmin(home);
   await installCrds(client, [...openmcpCrds('clusters.'), foo.config.crd(), foo.api.crd()] as KubeObject[]);
   receiver = new Receiver(redis);
   running = await runBridge(
@@ -51,6 +52,18 @@ afterAll(async () => {
   await receiver?.close();
   await Promise.all([redis?.process.stop(), kcp?.stop()]);
 });
+
+/** An administrator whose token outlives the server's restart, unlike that of kcp's own. */
+async function lastingAdmin({ client }: TenantWorkspace): Promise<HttpKubeClient> {
+  const [name, namespace] = ['admin', NAMESPACE];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
+  const subjects = [{ kind: 'ServiceAccount', name, namespace }];
+  await ensureNamespace(client, namespace);
+  await client.apply(SERVICE_ACCOUNTS, { metadata: { name, namespace } });
+  await client.apply(CLUSTER_ROLE_BINDINGS, { metadata: { name }, roleRef, subjects } as KubeObject);
+  const { token } = await issueToken(client, namespace, name, 86_400);
+  return clientFor({ server: client.server, ca: kcp.adminCredentials.ca, token });
+}
 
 const createFoo = (name: string, metadata: object = {}): Promise<ServiceObject> =>
   client.create<ServiceObject>(FOOS, { metadata: { name, namespace: NAMESPACE, ...metadata }, spec: { foo: '1' } });
@@ -79,11 +92,11 @@ test('after a restart of the server one list tells what changed meanwhile, and n
   );
   for (const name of ['changed', 'deleted', 'untouched']) await receiver.next(name, 'Added');
   const since = receiver.events.length;
-  // The bridge is cut off first, then the changes are made: they exist only in the list.
   const { server } = client;
   await kcp.process.kill();
   await eventually('not ready', () => running.bridge.ready().length > 0);
   kcp = await startKcp({ dir: join(inject('runFolder'), 'outage'), port: Number(new URL(server).port) });
+  await eventually('the token is good again', () => client.list(FOOS));
   await Promise.all([
     client.mergePatch(FOOS, 'changed', { spec: { foo: '2' } }, { namespace: NAMESPACE }),
     client.delete(FOOS, 'deleted', { namespace: NAMESPACE }),

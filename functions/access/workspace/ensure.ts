@@ -37,7 +37,10 @@ function wantedOf(run: Run, access: AccessSpec) {
   return { object: formatObjectKey(run.key), permissions: permissionsHash(run.provider.name, access) };
 }
 
-async function decide(run: Run, access: AccessSpec): Promise<{ decision: WorkspaceAccessDecision; secret: Secret | undefined }> {
+async function decide(
+  run: Run,
+  access: AccessSpec,
+): Promise<{ decision: WorkspaceAccessDecision; secret: Secret | undefined }> {
   const { name, namespace } = workspaceSecret(run);
   const secret = await run.platform.get<Secret>(SECRETS, name, namespace);
   return { secret, decision: decideWorkspaceAccess(secret, wantedOf(run, access), run.now()) };
@@ -48,7 +51,11 @@ export async function judgeWorkspaceAccess(run: Run, access: AccessSpec): Promis
   const { decision } = await decide(run, access);
   if (decision.do === 'use') return { state: 'granted', secret: workspaceSecret(run), renewAt: decision.renewAt };
   if (decision.do === 'renew') return { state: 'granted', secret: workspaceSecret(run), renewAt: run.now() };
-  return { state: 'waiting', reason: REASON.waitingForWorkspaceAccess, message: 'the workspace access is not there yet' };
+  return {
+    state: 'waiting',
+    reason: REASON.waitingForWorkspaceAccess,
+    message: 'the workspace access is not there yet',
+  };
 }
 
 /**
@@ -61,7 +68,12 @@ export async function ensureWorkspaceAccess(run: Run, workspace: WorkspacePort, 
     case 'use':
       return { state: 'granted', secret: workspaceSecret(run), renewAt: decision.renewAt };
     case 'wait':
-      return { state: 'waiting', reason: REASON.waitingForWorkspaceAccess, message: decision.message, retryAfterMs: 1_000 };
+      return {
+        state: 'waiting',
+        reason: REASON.waitingForWorkspaceAccess,
+        message: decision.message,
+        retryAfterMs: 1_000,
+      };
     case 'renew':
       try {
         return await store(run, workspace, access, await renew(run, workspace, secret as Secret));

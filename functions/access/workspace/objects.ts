@@ -8,9 +8,9 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from '../../../shared/kube/resources.ts';
-import type { AccessSpec, PolicyRule, RoleRef } from '../../../shared/model/access.ts';
+import type { AccessSpec, PermissionsRequest, PolicyRule, RoleRef } from '../../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../../shared/model/kubernetes.ts';
-import { requestName, RUNTIME_LABEL, shortenName } from '../../../shared/names.ts';
+import { nameHash, requestName, RUNTIME_LABEL, shortenName } from '../../../shared/names.ts';
 import type { Run } from '../../run.ts';
 import type { SecretReference } from '../verdict.ts';
 
@@ -29,6 +29,7 @@ export function workspaceNames(provider: string) {
     bootstrapSecret: `${base}-bootstrap`,
     tokenRole: `${base}-token`,
     role: (index: number) => `${base}-access-${index}`,
+    reference: (ref: RoleRef) => `${base}-ref-${nameHash(ref.kind, ref.name)}`,
   };
 }
 
@@ -59,17 +60,25 @@ export function workspaceObjects(provider: string, access: AccessSpec): Workspac
   const permissions = access.permissions ?? [];
   return [
     entry(NAMESPACES, names.namespace, {}),
-    ...[...new Set(permissions.flatMap(({ namespace }) => namespace ?? []))].map((name) => entry(NAMESPACES, name, {})),
+    ...[...new Set(permissions.flatMap(namespaceToCreate))].map((name) => entry(NAMESPACES, name, {})),
     entry(SERVICE_ACCOUNTS, names.serviceAccount, {}, names.namespace),
     ...role(names.tokenRole, [
       { nonResourceURLs: ['/'], verbs: ['access'] },
-      { apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: [names.serviceAccount], verbs: ['create'] },
+      {
+        apiGroups: [''],
+        resources: ['serviceaccounts/token'],
+        resourceNames: [names.serviceAccount],
+        verbs: ['create'],
+      },
     ]),
-    ...permissions.flatMap(({ rules, namespace, name }, index) =>
-      role(name ?? names.role(index), rules, namespace),
-    ),
-    ...(access.roleRefs ?? []).map((ref, index) => binding(`${names.role(index)}-ref`, ref)),
+    ...permissions.flatMap(({ rules, namespace, name }, index) => role(name ?? names.role(index), rules, namespace)),
+    // A binding can't be moved to another role: another reference is another binding.
+    ...(access.roleRefs ?? []).map((ref) => binding(names.reference(ref), ref)),
   ];
+}
+
+function namespaceToCreate({ namespace, disableAutomaticNamespaceCreation }: PermissionsRequest): string[] {
+  return namespace === undefined || disableAutomaticNamespaceCreation ? [] : [namespace];
 }
 
 /** kcp fills it with a token that lives long enough to ask for a proper one. */
@@ -91,7 +100,10 @@ export function bootstrapSecret(provider: string): WorkspaceObject {
 
 /** Changes exactly when what is created in the workspace changes. */
 export function permissionsHash(provider: string, access: AccessSpec): string {
-  return createHash('sha256').update(JSON.stringify(workspaceObjects(provider, access))).digest('hex').slice(0, 16);
+  return createHash('sha256')
+    .update(JSON.stringify(workspaceObjects(provider, access)))
+    .digest('hex')
+    .slice(0, 16);
 }
 
 /** Where the kubeconfig of a workspace lies on the platform cluster. One a provider and workspace. */

@@ -37,7 +37,12 @@ export class Workspaces {
   /**
    * @throws RuntimeError `NOT_READY` while the APIExport has no endpoint for the workspace
    */
-  async open(platform: KubeClient, settings: KcpSettings, logicalCluster: string, guard: Guard): Promise<WorkspacePort> {
+  async open(
+    platform: KubeClient,
+    settings: KcpSettings,
+    logicalCluster: string,
+    guard: Guard,
+  ): Promise<WorkspacePort> {
     const { connection, endpoints } = await this.#connect(platform, settings);
     const endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
     const { ca, tlsServerName, insecure } = connection.credentials;
@@ -81,7 +86,10 @@ export class Workspaces {
     }
     const found = this.#endpointOf.get(logicalCluster);
     if (found === undefined)
-      throw new RuntimeError('NOT_READY', `no shard serves workspace ${logicalCluster} for APIExport ${this.#exportName}`);
+      throw new RuntimeError(
+        'NOT_READY',
+        `no shard serves workspace ${logicalCluster} for APIExport ${this.#exportName}`,
+      );
     return found;
   }
 }
