@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { isForbidden, isUnauthorized } from '../../shared/kube/api-error.ts';
 import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
@@ -13,6 +12,7 @@ import {
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
+import { allowed, refused } from '../support/calls.ts';
 import { ACCESS_NAMESPACE, REQUEST_UID_LABEL } from '../support/cluster-provider/rights.ts';
 import { requestCluster, type ControlPlane } from '../support/control-plane.ts';
 import { recordHistory } from '../support/history.ts';
@@ -62,20 +62,6 @@ async function clientOf(request: AccessRequest): Promise<HttpKubeClient> {
   return clientFor(parseKubeconfig(kubeconfigFromSecret(secret as Secret, name), name));
 }
 
-/** New rights take effect a moment after they are written. */
-const allowed = (call: () => Promise<unknown>) =>
-  eventually('the call is allowed', async () => {
-    await call();
-    return true;
-  });
-
-async function problemOf(call: () => Promise<unknown>): Promise<unknown> {
-  return call().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
-
 describe('requests of clusters', () => {
   test('shared purposes share a cluster, and the onboarding one is the workspace that was there', async () => {
     const one = await requestCluster(platform, controlPlane.platformNamespace, 'first', 'workload');
@@ -98,7 +84,7 @@ describe('requests of clusters', () => {
       },
       { timeout: 60_000 },
     );
-    expect(isForbidden(await problemOf(() => other.client.list(CONFIG_MAPS)))).toBe(true);
+    expect(await refused(() => other.client.list(CONFIG_MAPS)))).toBe(true);
   });
 });
 
@@ -107,11 +93,11 @@ describe('requests of access', () => {
     await requestAccess('reader', READ_CONFIG_MAPS);
     const client = await clientOf(await inPhase('reader', 'Granted'));
     await allowed(() => client.list(CONFIG_MAPS));
-    expect(isForbidden(await problemOf(() => client.list(SECRETS)))).toBe(true);
+    expect(await refused(() => client.list(SECRETS)))).toBe(true);
     const object = { metadata: { name: 'denied', namespace: 'default' } };
-    expect(isForbidden(await problemOf(() => client.create(CONFIG_MAPS, object)))).toBe(true);
+    expect(await refused(() => client.create(CONFIG_MAPS, object)))).toBe(true);
     const elsewhere = client.at(landscape.onboarding.client.server);
-    expect(isForbidden(await problemOf(() => elsewhere.list(CONFIG_MAPS)))).toBe(true);
+    expect(await refused(() => elsewhere.list(CONFIG_MAPS)))).toBe(true);
   });
 
   test('a changed request gets what it asks for now and loses what it does not', async () => {
@@ -130,7 +116,7 @@ describe('requests of access', () => {
     const after = await clientOf(changed);
     await allowed(() => after.list(SECRETS));
     await eventually('the earlier right is gone', async () =>
-      isForbidden(await problemOf(() => after.list(CONFIG_MAPS))),
+      await refused(() => after.list(CONFIG_MAPS))),
     );
     expect(await controlPlane.client.get(CLUSTER_ROLES, 'test:changing')).toBeDefined();
   });
