@@ -126,7 +126,6 @@ export async function untilStopped<T>(
     return await Promise.race([call, stopped()]);
   } finally {
     finished.abort();
-    call.catch(() => undefined); // nobody waits for it any more
   }
 }
 
