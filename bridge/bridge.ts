@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { namesOf } from '../functions/copies/references.ts';
 import type { Provider } from '../functions/provider.ts';
 import { openKcpConnection } from '../shared/kcp/connection.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
 import type { KubeconfigPolicy } from '../shared/kube/kubeconfig.ts';
-import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../shared/kube/resources.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, SECRETS } from '../shared/kube/resources.ts';
 import type { Reason } from '../shared/events/catalogue.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
@@ -19,6 +20,7 @@ import type { ModeRunner } from './modes/mode.ts';
 import { StandardMode } from './modes/standard.ts';
 import { ProviderConfigWatch } from './provider-config-watch.ts';
 import { Sender } from './publish.ts';
+import { ReferenceWatch } from './reference-watch.ts';
 import { RequestWatch } from './request-watch.ts';
 import type { Notice } from './to-events.ts';
 import { type BridgeTuning, DEFAULT_TUNING } from './tuning.ts';
@@ -28,6 +30,8 @@ export interface BridgeOptions {
   platform: HttpKubeClient;
   /** Undefined: no standard mode. */
   onboarding: HttpKubeClient | undefined;
+  /** The provider's own namespace on the platform cluster, with what the provider refers to. */
+  providerNamespace: string;
   /** A sender's connection (see `senderConnection`); stays the caller's to close. */
   redis: Redis;
   /** Stays the caller's to close. */
@@ -104,6 +108,27 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     onConfig: (now) => kcp.configChanged(now),
   });
 
+  const { referencedSecrets, referencedConfigMaps } = provider;
+  const references = [
+    { type: SECRETS, names: referencedSecrets && ((now: unknown) => namesOf(referencedSecrets(now))) },
+    { type: CONFIG_MAPS, names: referencedConfigMaps },
+  ].flatMap(({ type, names }) =>
+    names
+      ? {
+          type,
+          watch: new ReferenceWatch({
+            platform,
+            type,
+            namespace: options.providerNamespace,
+            referenced: () => (config.state.synced ? names(config.config) : undefined),
+            fanOut: () => sender.sweep(type.plural, everything('ReferenceChanged')),
+            tuning: tuning.watch,
+            log,
+          }),
+        }
+      : [],
+  );
+
   const endDuties = startDuties({
     redis,
     state,
@@ -116,6 +141,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
   // Requests first: an answer that is listed before its object is known costs nothing.
   for (const { watch } of requests) watch.start();
   config.start();
+  for (const { watch } of references) watch.start();
   for (const mode of modes) mode.start();
 
   const queueProblem = (): string | undefined => {
@@ -129,7 +155,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
         stopped ? 'stopped' : undefined,
         queueProblem(),
         watchProblem('ProviderConfig', config.state),
-        ...requests.map(({ type, watch }) => watchProblem(`platform: ${type.plural}`, watch.state)),
+        ...[...requests, ...references].map(({ type, watch }) => watchProblem(`platform: ${type.plural}`, watch.state)),
         ...modes.flatMap((mode) => mode.status()),
       ].filter((problem) => problem !== undefined),
     healthy: () => !stopped,
@@ -137,7 +163,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       stopped = true;
       for (const mode of modes) mode.stop();
       config.stop();
-      for (const { watch } of requests) watch.stop();
+      for (const { watch } of [...requests, ...references]) watch.stop();
       endDuties();
       await sender.stop();
     },

@@ -16,6 +16,8 @@ export const OPERATION_RECONCILE = 'reconcile';
 
 /** Ours: the full key of the Service API object that a request, namespace or Secret was made for. */
 export const OBJECT_ANNOTATION = 'service-provider.open-control-plane.io/object';
+/** Ours: on a request that another runtime made and that we took over. */
+export const ADOPTED_ANNOTATION = 'service-provider.open-control-plane.io/adopted';
 /** Ours: on everything that the runtime creates in a workspace, so that a tenant can accept claims by selector. */
 export const RUNTIME_LABEL = 'service-provider.open-control-plane.io/provider';
 
