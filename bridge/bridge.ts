@@ -9,10 +9,11 @@ import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, SECRETS } from '../shar
 import type { Reason } from '../shared/events/catalogue.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
+import { AccessSecretWatch } from './access-secret-watch.ts';
 import { watchProblem } from './decide-watch.ts';
 import { startDuties } from './duties.ts';
 import { EpochKeeper } from './epoch.ts';
-import type { KnownObjects } from './fan-out.ts';
+import { type KnownObjects, SecretIndex } from './fan-out.ts';
 import { provisionExport } from './kcp/provision.ts';
 import { KcpSwitch } from './modes/kcp-switch.ts';
 import type { KcpPorts } from './modes/kcp.ts';
@@ -95,9 +96,20 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     knows: (key) => modes.some((runner) => runner.mode === key.mode && runner.knows(key)),
     ofControlPlane: (request) => standard?.ofControlPlane(request),
   };
+  const index = new SecretIndex();
+  const secrets = new AccessSecretWatch({ platform, index, sender, tuning: tuning.watch, log });
   const requests = [CLUSTER_REQUESTS, ACCESS_REQUESTS].map((type) => ({
     type,
-    watch: new RequestWatch({ provider: provider.name, platform, type, known, sender, tuning: tuning.watch, log }),
+    watch: new RequestWatch({
+      provider: provider.name,
+      platform,
+      type,
+      known,
+      sender,
+      tuning: tuning.watch,
+      log,
+      ...(type === ACCESS_REQUESTS ? { onChange: (change) => index.apply(change) } : {}),
+    }),
   }));
   const config = new ProviderConfigWatch({
     provider,
@@ -140,6 +152,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
   });
   // Requests first: an answer that is listed before its object is known costs nothing.
   for (const { watch } of requests) watch.start();
+  secrets.start();
   config.start();
   for (const { watch } of references) watch.start();
   for (const mode of modes) mode.start();
@@ -163,6 +176,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       stopped = true;
       for (const mode of modes) mode.stop();
       config.stop();
+      secrets.stop();
       for (const { watch } of [...requests, ...references]) watch.stop();
       endDuties();
       await sender.stop();

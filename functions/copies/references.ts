@@ -1,3 +1,4 @@
+import { RuntimeError } from '../../shared/errors.ts';
 import type { Mode } from '../../shared/model/object-key.ts';
 import { shortenName } from '../../shared/names.ts';
 import type { ServiceObjectOf } from '../provider.ts';
@@ -41,18 +42,21 @@ export function namesOf(references: readonly (string | { name: string })[]): str
   return references.map((reference) => (typeof reference === 'string' ? reference : reference.name));
 }
 
-/** Pure: all copies that an object needs. */
+/**
+ * Pure: all copies that an object needs.
+ * @throws RuntimeError `INVALID_PROVIDER` where two Secrets would be copied to one place
+ */
 export function desiredCopies<Spec>(
   provider: string,
   references: readonly (string | ReferencedSecret<Spec>)[],
   object: ServiceObjectOf<Spec>,
   to: CopyFor,
 ): DesiredCopy[] {
-  return references.flatMap((reference) => {
+  const copies = references.flatMap((reference) => {
     if (typeof reference === 'string' || !reference.copyTo) return [];
     const { name: source, copyTo } = reference;
     const targets = typeof copyTo === 'function' ? copyTo(object, to) : copyTo;
-    return targets.map((target) =>
+    return targets.map((target): DesiredCopy =>
       'namespace' in target
         ? { source, cluster: target.cluster, namespace: target.namespace, name: target.name ?? source }
         : {
@@ -63,4 +67,16 @@ export function desiredCopies<Spec>(
           },
     );
   });
+  const taken = new Map<string, string>();
+  for (const { source, cluster, namespace, name } of copies) {
+    const place = `${namespace}/${name} on the ${cluster} cluster`;
+    const other = taken.get(place) ?? source;
+    if (other !== source)
+      throw new RuntimeError(
+        'INVALID_PROVIDER',
+        `referencedSecrets: ${other} and ${source} are both copied to ${place}; give one another name`,
+      );
+    taken.set(place, source);
+  }
+  return copies;
 }
