@@ -9,7 +9,6 @@ import {
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES } from '../../shared/kube/resources.ts';
 import { mcpNamespace, nameUuid } from '../../shared/names.ts';
-import { conditionOf } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
@@ -108,14 +107,6 @@ const UUID = nameUuid(PROJECT, 'cp');
 
 const access = (name: string, namespace: string) => platform.get<AccessRequest>(ACCESS_REQUESTS, name, namespace);
 const order = (name: string, namespace: string) => platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace);
-const reconcile = (name: string) =>
-  stage.landscape.onboarding.client.mergePatch(
-    wide.provider.api.type,
-    name,
-    { metadata: { annotations: { 'openmcp.cloud/operation': 'reconcile' } } },
-    { namespace: PROJECT },
-  );
-
 beforeAll(async () => {
   stage = await createStage({ provider: wide.provider });
   platform = stage.landscape.platform.client;
@@ -264,49 +255,4 @@ describe('one object with every kind of registration', () => {
     for (const cluster of [controlPlane.client, stage.landscape.onboarding.client])
       expect(await cluster.get(CONFIG_MAPS, 'probe-cp', 'default')).toBeUndefined();
   });
-});
-
-test('a request of that name that belongs to somebody else is left alone, and said', async () => {
-  const namespace = mcpNamespace('foreign', PROJECT);
-  await stage.landscape.createControlPlane(PROJECT, 'foreign');
-  const theirs = await platform.create<AccessRequest>(ACCESS_REQUESTS, {
-    metadata: { name: 'wide--foreign--mcp', namespace, labels: { 'openmcp.cloud/managed-by': 'somebody' } },
-    spec: { requestRef: { name: 'foreign', namespace }, token: {} },
-  });
-  await stage.orders.create('foreign', 'one');
-  const refused = await stage.orders.untilReason('foreign', 'ForeignRequest');
-  expect(refused.status?.phase).toBe('Progressing');
-  expect(conditionOf(refused, 'Ready')?.message).toContain(
-    `AccessRequest ${namespace}/wide--foreign--mcp already exists but is not managed by this controller`,
-  );
-  expect(wide.installs('foreign')).toBe(0);
-  const untouched = await access('wide--foreign--mcp', namespace);
-  expect(untouched?.metadata).toMatchObject({ uid: theirs.metadata.uid, labels: theirs.metadata.labels ?? {} });
-  expect(untouched?.metadata.finalizers ?? []).not.toContain('clusters.openmcp.cloud/clusteraccess');
-  expect(untouched?.spec.token).toEqual({});
-
-  await platform.delete(ACCESS_REQUESTS, 'wide--foreign--mcp', { namespace });
-  await eventually('it is gone', async () => (await access('wide--foreign--mcp', namespace)) === undefined, PATIENCE);
-  await reconcile('foreign');
-  const ready = await stage.orders.untilReady('foreign');
-  expect(ready.metadata.annotations?.['openmcp.cloud/operation']).toBeUndefined();
-  await stage.orders.remove('foreign');
-  await stage.orders.untilGone('foreign');
-});
-
-test('a denied request is said in the words of who denied it, and the object can still be deleted', async () => {
-  const namespace = mcpNamespace('denied', PROJECT);
-  await stage.landscape.createControlPlane(PROJECT, 'denied');
-  stage.landscape.clusterProvider.denyWhen(({ metadata }) =>
-    metadata.namespace === namespace ? 'too many rights for a Friday' : undefined,
-  );
-  await stage.orders.create('denied', 'one');
-  const refused = await stage.orders.untilReason('denied', 'AccessDenied');
-  expect(conditionOf(refused, 'Ready')?.message).toMatch(/was denied: too many rights for a Friday/);
-  expect(wide.installs('denied')).toBe(0);
-  await stage.orders.remove('denied');
-  await stage.orders.untilGone('denied');
-  expect(wide.deletes('denied')).toBe(0);
-  expect(await requestsIn(platform, namespace, 'wide--')).toEqual([]);
-  stage.landscape.clusterProvider.denyWhen(undefined);
 });

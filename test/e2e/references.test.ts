@@ -1,24 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newCluster } from '../../functions/access/registration.ts';
-import { isUnauthorized } from '../../shared/kube/api-error.ts';
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
-import { formatKubeconfig, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
-import {
-  ACCESS_REQUESTS,
-  CLUSTER_ROLE_BINDINGS,
-  CONFIG_MAPS,
-  SECRETS,
-  SERVICE_ACCOUNTS,
-} from '../../shared/kube/resources.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
+import { ACCESS_REQUESTS, CONFIG_MAPS, SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
-import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
-import { ACCESS_NAMESPACE } from '../support/cluster-provider/rights.ts';
-import { issueToken } from '../support/cluster-provider/access.ts';
 import type { AccessRequest } from '../support/openmcp.ts';
 import { type ConfigMap, isReady, PATIENCE } from '../support/orders.ts';
-import { install, installedName, MANAGE_CONFIG_MAPS, probe, rule } from '../support/probe.ts';
+import { install, MANAGE_CONFIG_MAPS, probe, rule } from '../support/probe.ts';
 import { PROVIDER_NAMESPACE, writeProviderConfig } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -49,12 +38,9 @@ const pulling = probe('pulling', {
   referencedConfigMaps: () => ['settings'],
   async createOrUpdate(ctx, object) {
     const settings = await ctx.platform.get<ConfigMap>(CONFIG_MAPS, 'settings', ctx.providerNamespace);
-    await hold?.();
     await install(ctx.mcp.client, object, settings?.data?.['value'] ?? 'none');
   },
 });
-/** Lets a test do something between the moment in which a call has its clients and the one in which it uses them. */
-let hold: (() => Promise<void>) | undefined;
 
 let stage: Stage;
 let platform: HttpKubeClient;
@@ -241,85 +227,6 @@ describe('a change of what a provider refers to', () => {
           (await cluster(name).get<ConfigMap>(CONFIG_MAPS, `probe-${name}`, 'default'))?.data?.['foo'] === 'none',
         PATIENCE,
       );
-  });
-});
-
-describe('a token that is replaced', () => {
-  const namespace = mcpNamespace('a', PROJECT);
-
-  async function accessOf(): Promise<{ request: AccessRequest; secret: Secret }> {
-    const request = await platform.get<AccessRequest>(ACCESS_REQUESTS, 'pulling--a--mcp', namespace);
-    const found = await platform.get<Secret>(SECRETS, request?.status?.secretRef?.name ?? '', namespace);
-    if (!request || !found) throw new Error('access is not there');
-    return { request, secret: found };
-  }
-
-  /** Another ServiceAccount's token in the same Secret; the one of before is revoked with its ServiceAccount. */
-  async function rotate(next: string): Promise<void> {
-    const { request, secret: found } = await accessOf();
-    const client = cluster('a');
-    const account = `access-${request.metadata.uid}`;
-    await client.apply(SERVICE_ACCOUNTS, { metadata: { name: next, namespace: ACCESS_NAMESPACE } });
-    await client.apply(CLUSTER_ROLE_BINDINGS, {
-      metadata: { name: next },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ kind: 'ServiceAccount', name: next, namespace: ACCESS_NAMESPACE }],
-    } as KubeObject);
-    const { token } = await issueToken(client, ACCESS_NAMESPACE, next, 3600);
-    const old = parseKubeconfig(Buffer.from(found.data?.['kubeconfig'] ?? '', 'base64').toString(), 'the Secret');
-    const kubeconfig = encode(formatKubeconfig({ ...old, token }));
-    await platform.mergePatch(SECRETS, found.metadata.name, { data: { kubeconfig } }, { namespace });
-    await client.delete(SERVICE_ACCOUNTS, current ?? account, { namespace: ACCESS_NAMESPACE });
-    current = next;
-    await eventually(
-      'the old token is not known any more',
-      async () => {
-        const answer = await clientFor(old)
-          .get(CONFIG_MAPS, 'any', 'default')
-          .catch((error: unknown) => error);
-        return isUnauthorized(answer);
-      },
-      PATIENCE,
-    );
-  }
-  let current: string | undefined;
-
-  test('is used by the next run, without a restart', async () => {
-    await stage.orders.until('a', 'Ready', isReady);
-    await rotate('second');
-    await stage.orders.change('a', 'after the rotation');
-    await stage.orders.untilReady('a');
-    const object = await stage.orders.read('a');
-    expect(conditionOf(object as ServiceObject, 'Ready')?.status).toBe('True');
-  });
-
-  test('runs its own object again, and no other', async () => {
-    for (const name of NAMES) await stage.orders.until(name, 'Ready', isReady);
-    await stage.idle();
-    const before = installs();
-    await rotate('fresh');
-    await eventually('it ran again', () => pulling.installs('a') > (before[0] ?? 0), PATIENCE);
-    await stage.idle();
-    expect(pulling.installs('b')).toBe(before[1]);
-  });
-
-  test('is used by a run that has begun with the old one', async () => {
-    await stage.idle();
-    const earlier = stage.steps.length;
-    let rotations = 0;
-    hold = async () => {
-      hold = undefined;
-      rotations += 1;
-      await rotate('third');
-    };
-    await cluster('a').delete(CONFIG_MAPS, installedName({ metadata: { name: 'a' } }), { namespace: 'default' });
-    await stage.orders.change('a', 'in the middle');
-    await stage.orders.untilReady('a');
-    expect(rotations).toBe(1);
-    expect(await cluster('a').get(CONFIG_MAPS, 'probe-a', 'default')).toBeDefined();
-    // The very run in which the token was revoked came to its end.
-    await stage.idle();
-    expect(stage.steps.slice(earlier).map(({ outcome }) => outcome?.kind)).not.toContain('failed');
   });
 });
 
