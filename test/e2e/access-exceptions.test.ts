@@ -202,7 +202,7 @@ test('an object that another runtime left in the middle of its first installatio
       labels: managedLabels('later', { namespace: PROJECT, name: 'left' }, 'mcp'),
       finalizers: [REQUEST_FINALIZER],
     },
-    spec: { requestRef: { name: 'left', namespace }, token: MANAGE_CONFIG_MAPS as object },
+    spec: { requestRef: { name: 'left', namespace }, token: { permissions: MANAGE_CONFIG_MAPS.permissions ?? [] } },
   });
   await client.apply(CONFIG_MAPS, { metadata: { name: 'probe-left', namespace: 'default' } });
   await orders.remove('left');
@@ -233,7 +233,9 @@ test('an existing request that is missing or waits is looked for again', async (
   await stage.run({ provider: waiting.provider });
   const orders = ordersIn(stage.landscape.onboarding.client, waiting.provider.api.type, PROJECT);
   await orders.create('patient', 'one');
-  await orders.untilReason('patient', 'ClusterRequestNotFound');
+  const missing = await orders.untilReason('patient', 'ClusterRequestNotFound');
+  expect(conditionOf(missing, 'Ready')?.message).toContain(`ClusterRequest ${SYSTEM_NAMESPACE}/to-come`);
+  expect(waiting.installs('patient')).toBe(0);
   await requestCluster(platform, SYSTEM_NAMESPACE, 'to-come', 'workload');
   await orders.untilReady('patient');
   await orders.remove('patient');

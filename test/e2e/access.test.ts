@@ -199,6 +199,7 @@ describe('one object with every kind of registration', () => {
     );
     await eventually('it was installed again', () => wide.installs('cp') > installs, PATIENCE);
     await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
+    expect(wide.deletes('cp')).toBe(0);
   });
 
   test('loses what a newer version of its provider does not register any more', async () => {

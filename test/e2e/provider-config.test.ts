@@ -117,6 +117,9 @@ describe('the ProviderConfig', () => {
     await configure({ greeting: 'hello ' });
     for (const name of NAMES)
       await eventually(`${name} has the new setting`, async () => (await value(name)) === 'hello one', PATIENCE);
+    expect(offering.calls.filter(({ config }) => config.greeting === 'hello ').map(({ name }) => name)).toEqual(
+      expect.arrayContaining(NAMES),
+    );
   });
 
   test('that is invalid is said, with the field', async () => {

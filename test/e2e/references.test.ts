@@ -132,7 +132,8 @@ describe('an image pull secret', () => {
     await client.mergePatch(SECRETS, name, { data: dockerconfig('by hand') }, { namespace });
     await client.delete(SECRETS, `registry.${PROJECT}.a`, { namespace: 'pulling-a' });
     await stage.orders.change('a', 'two');
-    await untilCopied('registry', dockerconfig('two'));
+    const mended = await untilCopied('registry', dockerconfig('two'));
+    expect(mended.flat().every((copy) => copy?.metadata.deletionTimestamp === undefined)).toBe(true);
   });
 
   test('of another type takes the place of the old one, although types can not be changed', async () => {
