@@ -1,9 +1,10 @@
 import { isRuntimeError, messageOf, RuntimeError } from '../../shared/errors.ts';
 import type { AccessMethod, AccessSpec } from '../../shared/model/access.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { neverStarted } from '../flow.ts';
 import type { ServiceObjectOf } from '../provider.ts';
 import type { Run } from '../run.ts';
-import { controlPlaneRequest, type DesiredRequest, requestIdentities } from './desired.ts';
+import { controlPlaneRequest, type DesiredRequest, registrationsOf, requestIdentities } from './desired.ts';
 import type { Computed, DeclaredAccess, Registration } from './registration.ts';
 
 /** What a provider declares for an object, computed for this pass. */
@@ -67,7 +68,10 @@ export async function declare(run: Run, object: ServiceObject): Promise<Declared
       });
     }
   }
-  return { mcp, requests };
+  const [first, ...others] = requests;
+  if (!first) return { mcp, requests };
+  const registrations = { fingerprint: registrationsOf(requests), fresh: neverStarted(object) };
+  return { mcp, requests: [{ ...first, registrations }, ...others] };
 }
 
 async function named<T>(field: string, compute: () => T | Promise<T>): Promise<T> {

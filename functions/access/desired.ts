@@ -5,6 +5,7 @@ import {
   MANAGED_PURPOSE_LABEL,
   managedLabels,
   mcpNamespace,
+  nameHash,
   ONBOARDING_NAME_LABEL,
   ONBOARDING_NAMESPACE_LABEL,
   requestName,
@@ -28,8 +29,15 @@ export interface RequestIdentity {
   readonly ordersCluster: boolean;
 }
 
+/** A fingerprint of all registrations of an object. */
+export function registrationsOf(identities: readonly RequestIdentity[]): string {
+  return nameHash(...identities.map(({ namespace, name, ordersCluster }) => `${namespace}/${name}/${ordersCluster}`));
+}
+
 /** An AccessRequest that an object needs, with the cluster that it refers to. */
 export interface DesiredRequest extends RequestIdentity {
+  /** On the first request of an object only. `fresh`: nothing was ever installed, so nothing can have been withdrawn. */
+  readonly registrations?: { readonly fingerprint: string; readonly fresh: boolean };
   /** Undefined: no AccessRequest is wanted, and one from before is removed. */
   readonly access: AccessMethod | undefined;
   readonly cluster:

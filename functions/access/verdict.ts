@@ -13,6 +13,8 @@ export type Verdict =
       readonly renewAt?: Date;
       /** The kubeconfig is for people, who log in by it; the runtime can't use it. */
       readonly forPeople?: true;
+      /** The object was served with other registrations before, as far as is known. */
+      readonly otherRegistrations?: true;
     }
   /** The cluster is there, and no access to it was asked for. */
   | { readonly state: 'ordered' }
@@ -73,6 +75,11 @@ export function worst(access: AccessVerdicts): Open | undefined {
   return (
     all.find((verdict) => verdict.state === 'refused') ?? all.find((verdict) => verdict.state === 'waiting') ?? all[0]
   );
+}
+
+/** Whether something may be left of registrations that were withdrawn since the object was looked at last. */
+export function mayHaveStrays({ mcp, workload }: AccessVerdicts): boolean {
+  return [mcp, workload].some((verdict) => verdict?.state === 'granted' && verdict.otherRegistrations);
 }
 
 /** Whether another runtime had begun to remove access when it was stopped. */
