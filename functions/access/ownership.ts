@@ -65,7 +65,12 @@ export function metadataPatch(
   return { metadata: { resourceVersion: request.metadata.resourceVersion, ...metadata } };
 }
 
+/** Whether we never had a hand in it. */
+export function neverOurs({ metadata: { annotations } }: KubeObject): boolean {
+  return annotations?.[OBJECT_ANNOTATION] === undefined;
+}
+
 /** Whether it was made by another runtime, which may have installed something before it was stopped. */
-export function madeByAnother({ metadata: { annotations } }: KubeObject): boolean {
-  return annotations?.[OBJECT_ANNOTATION] === undefined || annotations[ADOPTED_ANNOTATION] !== undefined;
+export function madeByAnother(request: KubeObject): boolean {
+  return neverOurs(request) || request.metadata.annotations?.[ADOPTED_ANNOTATION] !== undefined;
 }
