@@ -87,7 +87,7 @@ export async function providerContext(
   const [mcp, workload, ...clusters] = await Promise.all([
     openCluster(run, granted.mcp, guard),
     granted.workload ? openCluster(run, granted.workload, guard) : Promise.resolve<Cluster | null>(null),
-    ...Object.entries(granted.clusters).map(async ([id, cluster]): Promise<[string, Cluster]> => [
+    ...Object.entries(granted.clusters ?? {}).map(async ([id, cluster]): Promise<[string, Cluster]> => [
       id,
       await openCluster(run, cluster, guard),
     ]),
@@ -142,7 +142,6 @@ export async function untilStopped<T>(
     return await Promise.race([call, stopped()]);
   } finally {
     finished.abort();
-    call.catch(() => undefined); // nobody waits for it any more
   }
 }
 

@@ -152,8 +152,8 @@ function referenceOf({
 /** The operator fills in `clusterRef` where `requestRef` was given. */
 function refersElsewhere(desired: DesiredRequest, { spec }: AccessRequest): boolean {
   const { clusterRef, requestRef } = referenceOf(desired);
-  if (requestRef) return spec.requestRef === undefined || !equal(requestRef, spec.requestRef);
-  return !equal(clusterRef, spec.clusterRef);
+  if (requestRef) return spec.requestRef !== undefined && !equal(requestRef, spec.requestRef);
+  return spec.clusterRef !== undefined && !equal(clusterRef, spec.clusterRef);
 }
 
 function judgeAccess({ registrations }: DesiredRequest, request: AccessRequest): Verdict {
@@ -167,8 +167,12 @@ function judgeAccess({ registrations }: DesiredRequest, request: AccessRequest):
       return {
         state: 'granted',
         // The Secret is always beside its request, whatever an old `secretRef.namespace` says.
-        secret: { name: status.secretRef.name, namespace: metadata.namespace ?? '', key: 'kubeconfig' },
-        ...(request.spec.oidc ? { forPeople: true } : {}),
+        secret: {
+          name: status.secretRef.name,
+          namespace: metadata.namespace ?? '',
+          key: 'kubeconfig',
+          ...(request.spec.oidc ? { forPeople: true } : {}),
+        },
         ...(registrations && metadata.annotations?.[REGISTRATIONS_ANNOTATION] !== registrations.fingerprint
           ? { otherRegistrations: true }
           : {}),

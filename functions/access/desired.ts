@@ -60,11 +60,6 @@ export function identityOf(key: ObjectKey): string {
   return key.mode === 'standard' ? `${key.namespace}/${key.name}` : key.cluster;
 }
 
-/** The control plane's ClusterRequest, which the platform has made. Standard mode only. */
-export function controlPlaneRequest(key: ObjectKey): ObjectReference {
-  return { name: key.name, namespace: mcpNamespace(key.name, key.namespace) };
-}
-
 /** All registrations of a provider for an object, in the order in which access is ordered. */
 export function requestIdentities(key: ObjectKey, provider: Provider): RequestIdentity[] {
   const { clusters } = provider.access;
@@ -75,6 +70,25 @@ export function requestIdentities(key: ObjectKey, provider: Provider): RequestId
       identity(key, provider, id, suffix, namespace, cluster.kind === 'order'),
     ),
   ];
+}
+
+/** Access to the control plane, by its ClusterRequest that the platform has made already. Standard mode only. */
+export function desiredMcpRequest(key: ObjectKey, provider: Provider, access: AccessMethod): DesiredRequest {
+  const reference = { name: key.name, namespace: mcpNamespace(key.name, key.namespace) };
+  return {
+    ...identity(key, provider, 'mcp', 'mcp', requestNamespaces.mcp, false),
+    access,
+    cluster: { kind: 'request', reference },
+  };
+}
+
+/** A workload cluster and access to it; the cluster may be shared with other tenants. */
+export function desiredWorkloadRequest(key: ObjectKey, provider: Provider, access: AccessMethod): DesiredRequest {
+  return {
+    ...identity(key, provider, 'workload', 'wl', requestNamespaces.mcp, true),
+    access,
+    cluster: { kind: 'order', spec: { purpose: 'workload' } },
+  };
 }
 
 function identity(

@@ -3,6 +3,8 @@ export interface SecretReference {
   readonly name: string;
   readonly namespace: string;
   readonly key: string;
+  /** The kubeconfig is for people, who log in by it; the runtime can't use it. */
+  readonly forPeople?: true;
 }
 
 /** What is known about the access to one cluster. */
@@ -11,8 +13,6 @@ export type Verdict =
       readonly state: 'granted';
       readonly secret: SecretReference;
       readonly renewAt?: Date;
-      /** The kubeconfig is for people, who log in by it; the runtime can't use it. */
-      readonly forPeople?: true;
       /** The object was served with other registrations before, as far as is known. */
       readonly otherRegistrations?: true;
     }
@@ -37,18 +37,13 @@ export interface AccessVerdicts {
   readonly mcp: Verdict;
   readonly workload: Verdict | undefined;
   /** By the id of its registration. */
-  readonly clusters: Readonly<Record<string, Verdict>>;
-}
-
-export interface GrantedCluster {
-  readonly secret: SecretReference;
-  readonly forPeople: boolean;
+  readonly clusters?: Readonly<Record<string, Verdict>>;
 }
 
 export interface GrantedAccess {
-  readonly mcp: GrantedCluster;
-  readonly workload: GrantedCluster | undefined;
-  readonly clusters: Readonly<Record<string, GrantedCluster>>;
+  readonly mcp: SecretReference;
+  readonly workload: SecretReference | undefined;
+  readonly clusters?: Readonly<Record<string, SecretReference>>;
   /** When the access has to be renewed; undefined: never. */
   readonly renewAt: Date | undefined;
 }
@@ -58,15 +53,18 @@ export function grantedAccess(access: AccessVerdicts): GrantedAccess | undefined
   const { mcp, workload, clusters } = access;
   if (open(access).length > 0 || mcp.state !== 'granted') return undefined;
   return {
-    mcp: granted(mcp),
-    workload: workload?.state === 'granted' ? granted(workload) : undefined,
-    clusters: Object.fromEntries(
-      Object.entries(clusters).flatMap(([id, verdict]) =>
-        verdict.state === 'granted' ? [[id, granted(verdict)]] : [],
-      ),
-    ),
+    mcp: mcp.secret,
+    workload: workload?.state === 'granted' ? workload.secret : undefined,
+    ...(clusters ? { clusters: secretsOf(clusters) } : {}),
     renewAt: mcp.renewAt,
   };
+}
+
+function secretsOf(clusters: Readonly<Record<string, Verdict>>): Record<string, SecretReference> {
+  const granted = Object.entries(clusters).flatMap(([id, verdict]) =>
+    verdict.state === 'granted' ? [[id, verdict.secret] as const] : [],
+  );
+  return Object.fromEntries(granted);
 }
 
 /** The one to show of several that are not granted: a refusal before something that will pass. */
@@ -88,11 +86,7 @@ export function someTerminating(access: AccessVerdicts): boolean {
 }
 
 function open({ mcp, workload, clusters }: AccessVerdicts): Open[] {
-  return [mcp, workload, ...Object.values(clusters)].filter(
+  return [mcp, workload, ...Object.values(clusters ?? {})].filter(
     (verdict): verdict is Open => verdict !== undefined && verdict.state !== 'granted' && verdict.state !== 'ordered',
   );
-}
-
-function granted({ secret, forPeople }: Extract<Verdict, { state: 'granted' }>): GrantedCluster {
-  return { secret, forPeople: forPeople ?? false };
 }

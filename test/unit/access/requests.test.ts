@@ -150,7 +150,7 @@ describe('an AccessRequest', () => {
     });
     expect(decide(wanted(), people)).toMatchObject({ patch: { spec: { oidc: null, token: RULES } } });
     expect(decide(wanted({ access: { oidc: OIDC } }), people)).toMatchObject({
-      verdict: { state: 'granted', forPeople: true },
+      verdict: { state: 'granted', secret: { forPeople: true } },
     });
   });
 
