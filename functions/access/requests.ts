@@ -1,12 +1,13 @@
-import { isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
+import { ApiError, isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS, NAMESPACES } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { REQUEST_FINALIZER } from '../../shared/names.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
-import { decideRequest, isOurs, type ObservedRequest } from './decide-request.ts';
-import type { DesiredRequest } from './desired.ts';
+import { decideRequest, type ObservedRequest } from './decide-request.ts';
+import type { DesiredRequest, RequestIdentity } from './desired.ts';
+import { isOurs, neverOurs } from './ownership.ts';
 import type { Verdict } from './verdict.ts';
 
 /** More steps than this in one pass mean that somebody works against us. */
@@ -16,11 +17,18 @@ export async function observeRequest(platform: KubeClient, desired: DesiredReque
   const getAccess = () => platform.get<AccessRequest>(ACCESS_REQUESTS, desired.name, desired.namespace);
   const getCluster = (name: string, namespace: string) =>
     platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace);
-  if (desired.cluster.kind === 'existing') {
-    const { name, namespace } = desired.cluster.request;
+  if (desired.cluster.kind !== 'order') {
+    const { kind, reference } = desired.cluster;
     const accessRequest = await getAccess();
-    // Once there is an AccessRequest, nothing is decided by the ClusterRequest any more.
-    return { accessRequest, clusterRequest: accessRequest ? undefined : await getCluster(name, namespace) };
+    // Once there is an AccessRequest, nothing is decided by what it refers to any more.
+    if (accessRequest) return { accessRequest, clusterRequest: undefined };
+    return kind === 'request'
+      ? { accessRequest, clusterRequest: await getCluster(reference.name, reference.namespace) }
+      : {
+          accessRequest,
+          clusterRequest: undefined,
+          cluster: await platform.get(CLUSTERS, reference.name, reference.namespace),
+        };
   }
   const [clusterRequest, accessRequest] = await Promise.all([getCluster(desired.name, desired.namespace), getAccess()]);
   return { clusterRequest, accessRequest };
@@ -71,23 +79,20 @@ export async function ensureRequest(
           accessRequest: await platform.mergePatch(ACCESS_REQUESTS, desired.name, action.patch, desired),
         };
         break;
+      case 'remove-access-request':
+        if (!(await removeOne(platform, ACCESS_REQUESTS, desired))) return awaitDeletion(ACCESS_REQUESTS, desired);
+        observed = await observeRequest(platform, desired);
+        break;
       case 'release-access-request':
       case 'release-cluster-request': {
         const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
-        if (keepTerminating)
+        // One that we had a hand in is removed by us only after Uninstalled: it was somebody, in the middle of a deletion.
+        if (keepTerminating && neverOurs(action.object))
           return {
             state: 'terminating',
             message: `${type.kind} ${desired.namespace}/${desired.name} is being removed`,
           };
-        if (!(await release(platform, type, action.object)))
-          return {
-            state: 'waiting',
-            reason:
-              type === ACCESS_REQUESTS
-                ? REASON.waitingForAccessRequestDeletion
-                : REASON.waitingForClusterRequestDeletion,
-            message: `${type.kind} ${desired.namespace}/${desired.name} is being removed; it is ordered again afterwards`,
-          };
+        if (!(await release(platform, type, action.object))) return awaitDeletion(type, desired);
         observed = await observeRequest(platform, desired);
         break;
       }
@@ -101,6 +106,14 @@ export async function ensureRequest(
   };
 }
 
+function awaitDeletion(type: ResourceType, { namespace, name }: RequestIdentity): Verdict {
+  return {
+    state: 'waiting',
+    reason: type === ACCESS_REQUESTS ? REASON.waitingForAccessRequestDeletion : REASON.waitingForClusterRequestDeletion,
+    message: `${type.kind} ${namespace}/${name} is being removed; if it is still needed, it is ordered again afterwards`,
+  };
+}
+
 /** A request that appeared in the meantime is taken as it is: the next decision looks at whose it is. */
 async function create<T extends KubeObject>(
   platform: KubeClient,
@@ -110,9 +123,16 @@ async function create<T extends KubeObject>(
   try {
     return await platform.create(type, object);
   } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    return platform.get<T>(type, object.metadata.name, object.metadata.namespace);
+    const { name, namespace } = object.metadata;
+    if (isAlreadyExists(error)) return platform.get<T>(type, name, namespace);
+    if (!isMissingNamespace(error, namespace)) throw error;
+    await platform.apply(NAMESPACES, { metadata: { name: namespace as string } });
+    return platform.create(type, object);
   }
+}
+
+function isMissingNamespace(error: unknown, namespace: string | undefined): boolean {
+  return error instanceof ApiError && isNotFound(error) && namespace !== undefined && error.details?.name === namespace;
 }
 
 /** Removes our finalizer from a request that is being deleted once it is the last one. True when the request is gone. */
@@ -139,22 +159,27 @@ export type Removal = { readonly state: 'gone' } | { readonly state: 'removing';
  * Removes the AccessRequest and then the ClusterRequest that were made for an object; follows `ReconcileDelete` of
  * `clusteraccess/advanced`. Foreign ones are skipped.
  */
-export async function removeRequest(platform: KubeClient, desired: DesiredRequest): Promise<Removal> {
-  const types = desired.cluster.kind === 'order' ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
+export async function removeRequest(platform: KubeClient, request: RequestIdentity): Promise<Removal> {
+  const types = request.ordersCluster ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
   for (const type of types) {
-    if (!(await removeOne(platform, type, desired))) return { state: 'removing', kind: type.kind };
+    if (!(await removeOne(platform, type, request))) return { state: 'removing', kind: type.kind };
   }
   return { state: 'gone' };
 }
 
-async function removeOne(platform: KubeClient, type: ResourceType, desired: DesiredRequest): Promise<boolean> {
-  const { name, namespace } = desired;
+/** True when there is none of ours (any more). */
+export async function removeOne(
+  platform: KubeClient,
+  type: ResourceType,
+  identity: Pick<RequestIdentity, 'name' | 'namespace' | 'ownerLabels'>,
+): Promise<boolean> {
+  const { name, namespace } = identity;
   let request = await platform.get(type, name, namespace);
-  if (!request || !isOurs(desired, request)) return true;
+  if (!request || !isOurs(identity, request)) return true;
   if (!request.metadata.deletionTimestamp) {
     await platform.delete(type, name, { namespace, uid: request.metadata.uid });
     request = await platform.get(type, name, namespace);
-    if (!request || !isOurs(desired, request)) return true;
+    if (!request || !isOurs(identity, request)) return true;
   }
   return release(platform, type, request);
 }
