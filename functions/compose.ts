@@ -16,6 +16,7 @@ import {
   workerConnection,
 } from '../shared/queue/redis.ts';
 import { LEASE_MARGIN_MS, LEASE_MS, LEASE_RENEWAL_MS, RUN_LIMIT_MS } from '../shared/tuning.ts';
+import type { WorkspaceTuning } from './access/workspace/port.ts';
 import type { DeliveredStep } from './host/deliver.ts';
 import { type RunningWorker, startWorker } from './host/worker.ts';
 import type { Provider } from './provider.ts';
@@ -38,6 +39,7 @@ export interface RuntimeOptions {
   jobLockMs?: number;
   stalledCheckMs?: number;
   kcpExternalUrl?: string | undefined;
+  workspaceTuning?: Partial<WorkspaceTuning> | undefined;
   bridgeTuning?: Partial<BridgeTuning>;
   onStep?: (step: DeliveredStep) => void;
   log: Logger;
@@ -72,6 +74,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     providerNamespace: options.providerNamespace,
     runLimitMs: options.runLimitMs ?? RUN_LIMIT_MS,
     kcpExternalUrl: options.kcpExternalUrl,
+    workspaceTuning: options.workspaceTuning,
     log,
   });
   const leaseMs = options.leaseMs ?? LEASE_MS;

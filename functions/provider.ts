@@ -41,10 +41,8 @@ export interface StatusReporter {
   set(fields: Record<string, unknown>): void;
 }
 
-/** Everything a call gets; the same fields in both modes. */
-export interface ProviderContext<Config> {
-  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
-  readonly mcp: Cluster;
+/** What every call gets; the same fields in both modes. */
+export interface CommonContext<Config> {
   /** Null when the provider orders none. */
   readonly workload: Cluster | null;
   /** Where the object lives: the onboarding cluster, or the workspace as far as the APIExport reaches. */
@@ -64,12 +62,27 @@ export interface ProviderContext<Config> {
   readonly status: StatusReporter;
 }
 
+/** What `createOrUpdate` gets. */
+export interface ProviderContext<Config> extends CommonContext<Config> {
+  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
+  readonly mcp: Cluster;
+  readonly mcpGone: false;
+}
+
+/**
+ * What `delete` gets. A kcp workspace may be deleted before, or together with, what was ordered in it: then there is no
+ * end user cluster any more, its content is gone, and what remains to be removed is on the platform and the workload
+ * cluster.
+ */
+export type DeleteContext<Config> =
+  ProviderContext<Config> | (CommonContext<Config> & { readonly mcp: null; readonly mcpGone: true });
+
 /** Nothing: done. `requeueAfter`: not yet, look again after that time. */
 export type CallResult = void | { requeueAfter: Duration };
 
 type AccessOf<Spec, Config> = AccessSpec | ((object: ServiceObjectOf<Spec>, config: Config) => AccessSpec);
 
-export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType> {
+interface CommonOptions<Spec extends z.ZodType, Config extends z.ZodType> {
   /** Name of the provider and of its ProviderConfig; a DNS label. `--provider-name` overrides it at run time. */
   name: string;
   api: ServiceApi<Spec>;
@@ -78,8 +91,6 @@ export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodTyp
   workloadCluster: boolean;
   /** Rights on the ordered clusters. */
   access: { mcp: AccessOf<z.output<Spec>, z.output<Config>>; workload?: AccessOf<z.output<Spec>, z.output<Config>> };
-  /** Its presence makes kcp possible. `permissionClaims` are those beyond the runtime's own. */
-  kcp?: { exportName?: string; permissionClaims?: PermissionClaim[] };
   /** Finalizer on the object; default `<api group>/finalizer`. */
   finalizer?: string;
   /** First part of request names and value of the managed-by label; default the provider's name. */
@@ -88,9 +99,31 @@ export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodTyp
   onboardingControllerName?: string;
   /** Called on every change, and again until it returns nothing. Must be idempotent. */
   createOrUpdate(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
+}
+
+/** A provider that serves control planes. */
+export interface StandardProviderOptions<Spec extends z.ZodType, Config extends z.ZodType> extends CommonOptions<
+  Spec,
+  Config
+> {
+  kcp?: undefined;
   /** Called until it returns nothing, which says that all is gone. Must be idempotent. */
   delete(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
 }
+
+/** A provider that serves kcp workspaces as well. */
+export interface KcpProviderOptions<Spec extends z.ZodType, Config extends z.ZodType> extends CommonOptions<
+  Spec,
+  Config
+> {
+  /** Its presence makes kcp possible. `permissionClaims` are those beyond the runtime's own. */
+  kcp: { exportName?: string; permissionClaims?: PermissionClaim[] };
+  /** Called until it returns nothing, which says that all is gone. Must be idempotent, and cope without `ctx.mcp`. */
+  delete(ctx: DeleteContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
+}
+
+export type ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType> =
+  StandardProviderOptions<Spec, Config> | KcpProviderOptions<Spec, Config>;
 
 /** A provider with every default filled in. The runtime needs no more of its types than that. */
 export interface Provider {
@@ -104,7 +137,7 @@ export interface Provider {
   readonly controllerName: string;
   readonly onboardingControllerName: string;
   createOrUpdate(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
-  delete(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
+  delete(ctx: DeleteContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
 }
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -142,7 +175,8 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
     controllerName,
     onboardingControllerName: options.onboardingControllerName ?? controllerName,
     createOrUpdate: options.createOrUpdate,
-    delete: options.delete,
+    // Only providers that declare kcp ever meet an end user cluster that is gone.
+    delete: options.delete as Provider['delete'],
   };
 }
 

@@ -7,7 +7,8 @@ import type { Run } from '../run.ts';
 import { type DesiredRequest, desiredMcpRequest, desiredWorkloadRequest } from './desired.ts';
 import { ensureRequest, judgeRequest } from './requests.ts';
 import type { AccessVerdicts } from './verdict.ts';
-import { ensureTenantNamespace, ensureWorkspaceAccess, judgeWorkspaceAccess } from './workspace/ensure.ts';
+import { ensureWorkspaceAccess, judgeWorkspaceAccess } from './workspace/ensure.ts';
+import { ensureTenantNamespace } from './workspace/tenant-namespace.ts';
 
 /** Permissions that the provider declares for an object, fixed or computed. */
 export interface DeclaredAccess {
@@ -54,10 +55,11 @@ export async function ensureAccess(
   const annotation = formatObjectKey(run.key);
   const ensure = (request: DesiredRequest) => ensureRequest(run.platform, request, annotation, options.keepTerminating);
   if (run.workspace) {
-    await ensureTenantNamespace(run);
+    const namespace = await ensureTenantNamespace(run);
+    if (namespace) return { mcp: namespace, workload: undefined };
     // The workload cluster takes longest: ordered first, it is granted while the workspace is prepared.
     const workload = requests.workload && (await ensure(requests.workload));
-    return { mcp: await ensureWorkspaceAccess(run, run.workspace, declared.mcp), workload };
+    return { mcp: await ensureWorkspaceAccess(run, run.workspace, object, declared.mcp), workload };
   }
   const mcp = await ensure(requests.mcp as DesiredRequest);
   // Without a ControlPlane nothing at all is created, not even a workload cluster.
@@ -72,7 +74,9 @@ export async function judgeAccess(run: Run, object: ServiceObject): Promise<Acce
   const annotation = formatObjectKey(run.key);
   const judge = (request: DesiredRequest) => judgeRequest(run.platform, request, annotation);
   const [mcp, workload] = await Promise.all([
-    requests.mcp ? judge(requests.mcp) : judgeWorkspaceAccess(run, declared.mcp),
+    run.workspace
+      ? judgeWorkspaceAccess(run, run.workspace, object, declared.mcp)
+      : judge(requests.mcp as DesiredRequest),
     requests.workload && judge(requests.workload),
   ]);
   return { mcp, workload };
