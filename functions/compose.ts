@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { type Bridge, startBridge } from '../bridge/bridge.ts';
+import { type Bridge, type BridgeNumbers, startBridge } from '../bridge/bridge.ts';
 import type { BridgeTuning } from '../bridge/tuning.ts';
 import { messageOf } from '../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../shared/events/catalogue.ts';
@@ -48,6 +48,8 @@ export interface RuntimeOptions {
 export interface RunningRuntime {
   /** Why the process isn't ready; empty when it is. */
   ready(): string[];
+  /** What the bridge counts; undefined in a process without one. */
+  numbers(): BridgeNumbers | undefined;
   /** Takes no more work, lets running invocations end for a while, hands the rest back. */
   stop(): Promise<void>;
 }
@@ -121,6 +123,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       ...(eviction ? [eviction] : []),
       ...(bridge?.ready() ?? []),
     ],
+    numbers: () => bridge?.numbers(),
     stop: () => stop(bridge, workers, runtime, publisher, redis),
   };
 }

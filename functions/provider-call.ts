@@ -89,7 +89,11 @@ export async function deleteContext(
   return { ...(await commonContext(run, granted, status)), mcp: null, mcpGone: true };
 }
 
-async function commonContext(run: Run, granted: GrantedAccess, status: StatusReporter): Promise<CommonContext<unknown>> {
+async function commonContext(
+  run: Run,
+  granted: GrantedAccess,
+  status: StatusReporter,
+): Promise<CommonContext<unknown>> {
   if (run.config.state !== 'ok') throw new RuntimeError('NOT_READY', run.config.message);
   const guard = providerGuard(run);
   return {

@@ -147,6 +147,12 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
  * @throws RuntimeError `INVALID_PROVIDER` naming the field and the remedy
  */
 export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
+  options: KcpProviderOptions<Spec, Config>,
+): Provider;
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
+  options: StandardProviderOptions<Spec, Config>,
+): Provider;
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
   options: ProviderOptions<Spec, Config>,
 ): Provider {
   const fail = (problem: string): never => {
@@ -174,7 +180,7 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
     finalizer: options.finalizer ?? `${type.group}/finalizer`,
     controllerName,
     onboardingControllerName: options.onboardingControllerName ?? controllerName,
-    createOrUpdate: options.createOrUpdate,
+    createOrUpdate: options.createOrUpdate as Provider['createOrUpdate'],
     // Only providers that declare kcp ever meet an end user cluster that is gone.
     delete: options.delete as Provider['delete'],
   };

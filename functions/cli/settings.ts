@@ -18,7 +18,10 @@ const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = 
       // Whole milliseconds: Redis takes no others.
       if (ms !== undefined && ms >= minMs && ms <= maxMs) return Math.ceil(ms);
       const limit = Number.isFinite(maxMs) ? `, at most ${maxMs / 1000}s` : '';
-      context.addIssue({ code: 'custom', message: `expected a duration such as 30m, at least ${minMs / 1000}s${limit}` });
+      context.addIssue({
+        code: 'custom',
+        message: `expected a duration such as 30m, at least ${minMs / 1000}s${limit}`,
+      });
       return z.NEVER;
     });
 

@@ -41,6 +41,8 @@ export type Reason =
   | 'AccessChanged'
   | 'ProviderConfigChanged'
   | 'WinnerGone'
+  | 'BindingChanged'
+  | 'FinalizerLost'
   | 'Timer'
   | 'Resync'
   | 'Parked'
