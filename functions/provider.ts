@@ -180,9 +180,9 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
     finalizer: options.finalizer ?? `${type.group}/finalizer`,
     controllerName,
     onboardingControllerName: options.onboardingControllerName ?? controllerName,
-    createOrUpdate: options.createOrUpdate as Provider['createOrUpdate'],
+    createOrUpdate: options.createOrUpdate,
     // Only providers that declare kcp ever meet an end user cluster that is gone.
-    delete: options.delete as Provider['delete'],
+    delete: options.delete,
   };
 }
 
