@@ -127,7 +127,7 @@ describe('a token that the workspace rejects is replaced, and the workload follo
     const data = { kubeconfig: Buffer.from('{}').toString('base64') };
     await tenants.platform.mergePatch(SECRETS, name, { data }, { namespace });
     const after = await another(workspace, before.token);
-    await allowed(() => after.client.list(CONFIG_MAPS));
+    expect(await allowed(() => after.client.list(CONFIG_MAPS))).toBe(true);
   });
 });
 
@@ -206,7 +206,7 @@ describe('permission claims', () => {
     const matchLabels = { 'service-provider.open-control-plane.io/provider': agents.name };
     const workspace = await tenants.bound('selective', { selector: { matchLabels } });
     await ready(workspace);
-    await allowed(async () => (await embedded(workspace)).client.list(CONFIG_MAPS));
+    expect(await allowed(async () => (await embedded(workspace)).client.list(CONFIG_MAPS))).toBe(true);
   });
 });
 
