@@ -39,7 +39,7 @@ const READ: AccessSpec = {
 const agents = defineProvider({
   name: 'agents',
   api: serviceApi({ ...NAMES, kind: 'Agent', spec: z.object({ foo: z.string().optional() }) }),
-  config: providerConfig({ ...NAMES, spec: z.object({}), kcp: true, pollInterval: '2s' }),
+  config: providerConfig({ ...NAMES, spec: z.object({}), kcp: true, pollInterval: '10s' }),
   workloadCluster: true,
   access: { mcp: READ, workload: SECRETS_ACCESS },
   kcp: { permissionClaims: [{ group: '', resource: 'configmaps', verbs: ['get', 'list'] }] },
@@ -91,7 +91,7 @@ async function another(workspace: TenantWorkspace, than: string): Promise<Awaite
     },
     PATIENCE,
   );
-  return next as Awaited<ReturnType<typeof embedded>>;
+  return next;
 }
 
 const ready = async (workspace: TenantWorkspace): Promise<void> => {
@@ -151,7 +151,6 @@ describe('permission claims', () => {
       expect(object.status?.phase).toBe('Progressing');
       expect(conditionOf(object, 'Ready')?.message).toContain(claim);
       expect(conditionOf(object, 'Ready')?.message).not.toMatch(/namespaces|serviceaccounts/);
-      await stage.idle();
       await accept(workspace, () => 'Accepted');
       await tenants.orders(workspace).untilReady('mine');
     },

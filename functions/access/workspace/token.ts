@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRuntimeError, RuntimeError } from '../../../shared/errors.ts';
-import { isDenied } from '../../../shared/kube/api-error.ts';
+import { isDenied, isForbidden, isNotFound, isUnauthorized } from '../../../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../../shared/kube/kubeconfig.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../../shared/model/access.ts';
 import type { Run } from '../../run.ts';
 import { bootstrapSecret, workspaceNames, workspaceObjects } from './objects.ts';
@@ -42,9 +43,22 @@ export async function isRejected(run: Run, workspace: WorkspacePort, token: stri
     await inside(run, workspace, token).post('/apis/authentication.k8s.io/v1/selfsubjectreviews', review);
     return false;
   } catch (error) {
-    if (isDenied(error)) return true;
+    if (isUnauthorized(error)) return true;
+    if (isForbidden(error)) return !(await mayEnter(run, workspace));
     run.log.debug({ err: error }, 'the token could not be checked');
     return false;
+  }
+}
+
+/** A kcp that has just started refuses everybody for a moment: a 403 counts only if the right is really gone. */
+async function mayEnter(run: Run, { virtual }: WorkspacePort): Promise<boolean> {
+  const { tokenRole } = workspaceNames(run.provider.name);
+  try {
+    const found = [await virtual.get(CLUSTER_ROLE_BINDINGS, tokenRole), await virtual.get(CLUSTER_ROLES, tokenRole)];
+    return found.every((each) => each !== undefined);
+  } catch (error) {
+    if (isDenied(error) || isNotFound(error)) return true; // a claim is missing; that is said elsewhere
+    throw error;
   }
 }
 

@@ -51,8 +51,14 @@ export class Workspaces {
     logicalCluster: string,
     guard: Guard,
   ): Promise<WorkspacePort | 'unbound'> {
-    const { connection, endpoints } = await this.#connect(platform, settings);
-    const endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
+    let { connection, endpoints } = await this.#connect(platform, settings);
+    let endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
+    if (endpoint === undefined) {
+      // By what was read a while ago: the workspace's shard may be new.
+      this.#known = undefined;
+      ({ connection, endpoints } = await this.#connect(platform, settings));
+      endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
+    }
     if (endpoint === undefined) return 'unbound';
     const { ca, tlsServerName, insecure } = connection.credentials;
     const at = (base: string) => (token: string) => ({
@@ -75,8 +81,14 @@ export class Workspaces {
       },
       isBound: async () => {
         const bound = await boundWorkspaces(connection.at(workspaceUrl(endpoint, '*')));
-        if (!bound.has(logicalCluster)) this.#endpointOf.delete(logicalCluster);
-        return bound.has(logicalCluster);
+        if (bound.has(logicalCluster)) return true;
+        this.#endpointOf.delete(logicalCluster);
+        this.#known = undefined;
+        const now = (await connection.findEndpointUrls(this.#exportName)) ?? [];
+        // It may be bound at an address that is new: only the next look, which begins with them all, can tell.
+        if (now.some((url) => !endpoints?.includes(url)))
+          throw new RuntimeError('NOT_READY', `the addresses of APIExport ${this.#exportName} have changed`);
+        return false;
       },
     };
   }
