@@ -6,11 +6,13 @@ import { inject } from 'vitest';
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from '../../functions/compose.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import type { Provider } from '../../functions/provider.ts';
-import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
+import { FUNCTION_NAMES, type FunctionName, OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { createLogger } from '../../shared/log.ts';
 import { formatObjectKey, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { serviceEvent } from '../../shared/events/service-event.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
+import { BullPublisher, type Priority } from '../../shared/queue/publisher.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { createLandscape, type Landscape } from './landscape.ts';
@@ -47,6 +49,8 @@ export interface Stage {
   /** When the object's timer is due, in milliseconds since the epoch. */
   timer(key: ObjectKey): Promise<number | undefined>;
   jobs(functionName: FunctionName, ...states: ('active' | 'waiting' | 'prioritized')[]): Promise<number>;
+  /** An event that an object has to be looked at, as the bridge sends it. */
+  publish(key: ObjectKey, priority?: Priority): Promise<void>;
   /** Resolves when no job waits or runs and nothing is parked. */
   idle(): Promise<void>;
   /** Writes the queue's data to disk, and puts a copy of it aside. */
@@ -56,13 +60,24 @@ export interface Stage {
 
 export interface StageOptions extends InstallOptions {
   provider: Provider;
+  /** Who answers requests; see `createLandscape`. */
+  answers?: 'operator' | 'instant';
   /** Default: everything. */
   log?: Parameters<typeof createLogger>[0];
 }
 
-export async function createStage({ provider, log: level = 'trace', ...install }: StageOptions): Promise<Stage> {
+export async function createStage({
+  provider,
+  answers,
+  log: level = 'trace',
+  ...install
+}: StageOptions): Promise<Stage> {
   await using started = new AsyncDisposableStack();
-  const landscape = await createLandscape({ kcp: connectKcp(inject('kcpKubeconfig')), dir: inject('runFolder') });
+  const landscape = await createLandscape({
+    kcp: connectKcp(inject('kcpKubeconfig')),
+    dir: inject('runFolder'),
+    ...(answers ? { answers } : {}),
+  });
   started.defer(() => landscape.stop());
   const { platform, onboarding, dir } = landscape;
   await installProvider(landscape, provider, install);
@@ -92,6 +107,8 @@ export async function createStage({ provider, log: level = 'trace', ...install }
     return (await Promise.all([...counts, client.zcard(keys.parked)])).reduce((sum, count) => sum + count, 0);
   };
   let dumps = 0;
+  const publisher = new BullPublisher(client, keys, () => undefined);
+  started.defer(() => publisher.close());
   const running = started.move();
   return {
     landscape,
@@ -113,7 +130,7 @@ export async function createStage({ provider, log: level = 'trace', ...install }
         ...options,
       });
       let stopped: Promise<void> | undefined;
-      const once = { ready: runtime.ready, stop: () => (stopped ??= runtime.stop()) };
+      const once = { ready: runtime.ready, numbers: runtime.numbers, stop: () => (stopped ??= runtime.stop()) };
       runtimes.push(once);
       return once;
     },
@@ -131,6 +148,8 @@ export async function createStage({ provider, log: level = 'trace', ...install }
       return due === null ? undefined : Number(due);
     },
     jobs,
+    publish: (key, priority = 'user') =>
+      publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason: 'Published' }), priority),
     async idle() {
       let quiet = 0;
       await eventually(
