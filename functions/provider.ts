@@ -154,6 +154,9 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
 ): Provider;
 export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
   options: ProviderOptions<Spec, Config>,
+): Provider;
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
+  options: ProviderOptions<Spec, Config>,
 ): Provider {
   const fail = (problem: string): never => {
     throw new RuntimeError('INVALID_PROVIDER', `provider ${options.name}: ${problem}`);

@@ -4,6 +4,7 @@ import { DEFAULT_UPKEEP, DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
 import { provisionExport } from '../../bridge/kcp/provision.ts';
 import type { RunningRuntime } from '../../functions/compose.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
+import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { createLogger } from '../../shared/log.ts';
 import {
   API_BINDINGS,
@@ -221,7 +222,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   await orders(tenant).change('mine', '2');
   const failedSince = stage.steps.length;
   // Somebody asks for it to be looked at: that fails, and concludes nothing.
-  await stage.publish({
+  await stage.publish(OBJECT_CHANGED, {
     provider: foo.name,
     mode: 'kcp',
     cluster: tenant.logicalCluster,
