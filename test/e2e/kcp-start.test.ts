@@ -83,7 +83,7 @@ describe('every order in which things come to be ends Ready, without a restart',
     ['all of an earlier life, and the Secret last', ['kcp', 'workspace', 'binding', 'Secret']],
   ])('%s', async (_name, order) => {
     const id = order.map((what) => what[0]?.toLowerCase()).join('');
-    const kubeconfig = own.adminKubeconfig();
+    const kubeconfig = await own.lastingIdentity();
     await own.stop();
     await configureKcp(stage.landscape, foo, { providerWorkspace: `root:services-${id}`, secret: `kcp-${id}` });
     await start();
@@ -97,6 +97,7 @@ describe('every order in which things come to be ends Ready, without a restart',
       if (what === 'workspace') {
         services = await createWorkspace(admin(), 'root', `services-${id}`);
         tenant = await createWorkspace(admin(), 'root', `tenant-${id}`);
+        await own.admit(services.client);
         // Where the Secret comes last, the export is from the days of an earlier runtime.
         if (order.at(-1) === 'Secret') await provisionExport(services.client, foo, quiet);
       }

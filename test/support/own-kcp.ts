@@ -1,11 +1,12 @@
 import type { Provider } from '../../functions/provider.ts';
-import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
-import { SECRETS } from '../../shared/kube/resources.ts';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SECRETS } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import type { Condition, KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { freePort } from '../control-planes/ports.ts';
 import { type StartedKcp, startKcp } from '../control-planes/kcp.ts';
+import { createKcpIdentity, RULES } from './kcp-identity.ts';
 import type { Landscape } from './landscape.ts';
 import { PROVIDER_NAMESPACE } from './service.ts';
 
@@ -39,11 +40,26 @@ export class OwnKcp {
     return this.#kcp.stop();
   }
 
-  /** Kubeconfig of its administrator. */
-  adminKubeconfig(): string {
-    return formatKubeconfig({ ...this.#kcp.adminCredentials, server: workspaceUrl(this.#kcp.server, 'root') });
+  /**
+   * Kubeconfig of an identity that outlives a restart, which the administrator's token does not: a ServiceAccount of the
+   * root workspace. It may do nothing before it is {@link admit}ted.
+   */
+  lastingIdentity(): Promise<string> {
+    const { admin, server, adminCredentials } = this.#kcp;
+    return createKcpIdentity(admin.at(workspaceUrl(server, 'root')), adminCredentials, LASTING);
+  }
+
+  /** Gives that identity in a provider workspace what the runtime needs. */
+  async admit(services: KubeClient): Promise<void> {
+    const name = `system:kcp:serviceaccount:root:service-provider:${LASTING}`;
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: LASTING };
+    await services.apply(CLUSTER_ROLES, { metadata: { name: LASTING }, rules: RULES } as KubeObject);
+    await services.apply(CLUSTER_ROLE_BINDINGS, { metadata: { name: LASTING }, roleRef, subjects } as KubeObject);
   }
 }
+
+const LASTING = 'lasting';
 
 export async function writeKcpSecret({ platform }: Landscape, name: string, kubeconfig: string): Promise<void> {
   await platform.client.apply<Secret>(SECRETS, {
