@@ -83,7 +83,7 @@ describe('every order in which things come to be ends Ready, without a restart',
     ['all of an earlier life, and the Secret last', ['kcp', 'workspace', 'binding', 'Secret']],
   ])('%s', async (_name, order) => {
     const id = order.map((what) => what[0]?.toLowerCase()).join('');
-    const kubeconfig = await own.lastingIdentity();
+    const kubeconfig = own.lastingIdentity();
     await own.stop();
     await configureKcp(stage.landscape, foo, { providerWorkspace: `root:services-${id}`, secret: `kcp-${id}` });
     await start();
