@@ -88,15 +88,15 @@ export class ObjectWatch {
       const decision = relevance(change, heard);
       if (decision.act) yield { key, generation: object.generation, ...decision };
       else this.#options.log.debug({ object: displayKey(key), skipped: decision.because }, 'change skipped');
-      if (vanished(change)) {
-        this.#options.log.warn(
-          { object: displayKey(key), uid: key.uid },
-          'gone without a deletion that was seen: look for orphans',
-        );
-        this.#options.onVanished?.();
-      }
+      if (vanished(change)) this.#reportVanished(key);
       if (freesItsWorkspace(change)) yield* this.#nextWinners(object);
     }
+  }
+
+  #reportVanished(key: ObjectKey): void {
+    const { log, onVanished } = this.#options;
+    log.warn({ object: displayKey(key), uid: key.uid }, 'gone without a deletion that was seen: look for orphans');
+    onVanished?.();
   }
 
   /** In kcp mode one object of a workspace is served: when it is gone, another may be the next. */

@@ -14,7 +14,7 @@ import { STOP_GRACE_MS } from '../shared/tuning.ts';
 import { RESOURCE_PHASES } from './api/fixed-schemas.ts';
 import { identityOf } from './access/desired.ts';
 import { openCluster } from './access/open.ts';
-import type { GrantedAccess, GrantedCluster } from './access/verdict.ts';
+import type { GrantedAccess, SecretReference } from './access/verdict.ts';
 import type {
   Cluster,
   CommonContext,
@@ -87,7 +87,7 @@ export class ReportCollector implements StatusReporter {
 /** Everything a provider's call gets. Its clients refuse requests once the lease is over or the signal has fired. */
 export async function providerContext(
   run: Run,
-  granted: GrantedAccess & { readonly mcp: GrantedCluster },
+  granted: GrantedAccess & { readonly mcp: SecretReference },
   status: StatusReporter,
 ): Promise<ProviderContext<unknown>> {
   const [common, mcp] = await Promise.all([
@@ -171,7 +171,6 @@ export async function untilStopped<T>(
     return await Promise.race([call, stopped()]);
   } finally {
     finished.abort();
-    call.catch(() => undefined); // nobody waits for it any more
   }
 }
 

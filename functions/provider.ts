@@ -202,6 +202,9 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType,
 ): Provider;
 export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
   options: ProviderOptions<Spec, Config, Data>,
+): Provider;
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
+  options: ProviderOptions<Spec, Config, Data>,
 ): Provider {
   const fail = (problem: string): never => {
     throw new RuntimeError('INVALID_PROVIDER', `provider ${options.name}: ${problem}`);

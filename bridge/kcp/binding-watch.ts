@@ -23,6 +23,7 @@ export class BindingWatch {
   readonly #options: BindingWatchOptions;
   readonly #seen = new Seen<SeenBinding>();
   readonly #loop: WatchLoop<ApiBinding, SeenBinding>;
+  #listed = false;
 
   constructor(options: BindingWatchOptions) {
     this.#options = options;
@@ -31,7 +32,7 @@ export class BindingWatch {
       // Whole objects: what counts is in their status.
       { client, type, digest: seenBinding },
       {
-        replaced: (items) => this.#seen.replaceAll(items).forEach((change) => this.#changed(change)),
+        replaced: (items) => this.#replaced(items),
         event: (kind, item) => this.#changed(this.#seen.apply(kind, item)),
       },
       { tuning, log },
@@ -57,6 +58,13 @@ export class BindingWatch {
 
   stop(): void {
     this.#loop.stop();
+  }
+
+  #replaced(items: readonly SeenBinding[]): void {
+    const changes = this.#seen.replaceAll(items);
+    if (this.#listed) changes.forEach((change) => this.#changed(change));
+    else this.#options.log.info({ bound: this.#seen.size }, 'workspaces bound');
+    this.#listed = true;
   }
 
   #changed(change: Change<SeenBinding> | undefined): void {

@@ -4,17 +4,21 @@ import { type ClusterCredentials, kubeconfigFromSecret, parseKubeconfig } from '
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { equal } from '../../shared/model/json.ts';
+import { keepSecret } from '../../shared/redact.ts';
 import type { Cluster } from '../provider.ts';
 import type { Run } from '../run.ts';
-import type { GrantedCluster, SecretReference } from './verdict.ts';
+import type { SecretReference } from './verdict.ts';
 
 /**
  * A cluster for the provider's hands, from the kubeconfig Secret as it is now: a rotated credential is used from the
  * next run on, and within a run after the first answer that the old one is not known any more.
  * @param guard what stops the client; stricter than the run's own, since it also ends with `ctx.signal`
  */
-export async function openCluster(run: Run, granted: GrantedCluster, guard: () => void): Promise<Cluster> {
-  const { secret, forPeople } = granted;
+export async function openCluster(
+  run: Run,
+  { forPeople, ...secret }: SecretReference,
+  guard: () => void,
+): Promise<Cluster> {
   const kubeconfig = await readKubeconfig(run, secret);
   if (forPeople) return { client: refusing(secret), kubeconfig, secretRef: secret };
   const credentials = credentialsIn(run, secret, kubeconfig);
@@ -37,7 +41,12 @@ async function readKubeconfig(run: Run, { name, namespace, key }: SecretReferenc
 
 function credentialsIn(run: Run, { name, namespace }: SecretReference, kubeconfig: string): ClusterCredentials {
   const credentials = parseKubeconfig(kubeconfig, `${namespace}/${name}`);
-  for (const value of [credentials.token, credentials.clientKey]) if (value) run.secrets.add(value);
+  for (const value of [credentials.token, credentials.clientKey]) {
+    if (!value) continue;
+    run.secrets.add(value);
+    // What a provider logs is not this run's alone.
+    keepSecret(value);
+  }
   return credentials;
 }
 

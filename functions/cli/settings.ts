@@ -20,7 +20,7 @@ const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = 
       const limit = Number.isFinite(maxMs) ? `, at most ${maxMs / 1000}s` : '';
       context.addIssue({
         code: 'custom',
-        message: `expected a duration such as 30m, at least ${minMs / 1000}s${limit}`,
+        message: `expected a duration such as 30s, at least ${minMs / 1000}s${limit}`,
       });
       return z.NEVER;
     });

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
 import type { RunningRuntime } from '../../functions/compose.ts';
@@ -35,6 +36,9 @@ const EXPORT = foo.kcp?.exportName ?? '';
 const IDENTITY = 'service-provider-foo';
 /** So soon is a shard that does not answer taken for what it is. */
 const WATCH = { ...DEFAULT_WATCH_TUNING, silenceLimitMs: 75_000, backoffLimitMs: 2_000 };
+
+/** Longer than a client waits for a connection. */
+const FROZEN_MS = 15_000;
 
 let stage: Stage;
 let shards: TwoShards;
@@ -138,10 +142,12 @@ test("a shard that stands still leaves the other's objects undisturbed, and noth
   const since = stage.steps.length;
   shards.signal('shard-2', 'SIGSTOP');
   try {
-    for (const each of ['two', 'three', 'four']) {
-      await orders(onRoot).change('mine', each);
+    const until = Date.now() + FROZEN_MS;
+    for (let change = 1; Date.now() < until; change++) {
+      await orders(onRoot).change('mine', String(change));
       await orders(onRoot).untilReady('mine');
-      expect(await value(onRoot)).toBe(each);
+      expect(await value(onRoot)).toBe(String(change));
+      await sleep(500);
     }
     // A process that starts now knows nothing of where its objects are.
     await runtime.stop();

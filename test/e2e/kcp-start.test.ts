@@ -4,6 +4,7 @@ import { DEFAULT_UPKEEP, DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
 import { provisionExport } from '../../bridge/kcp/provision.ts';
 import type { RunningRuntime } from '../../functions/compose.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
+import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { createLogger } from '../../shared/log.ts';
 import {
   API_BINDINGS,
@@ -82,7 +83,7 @@ describe('every order in which things come to be ends Ready, without a restart',
     ['all of an earlier life, and the Secret last', ['kcp', 'workspace', 'binding', 'Secret']],
   ])('%s', async (_name, order) => {
     const id = order.map((what) => what[0]?.toLowerCase()).join('');
-    const kubeconfig = own.adminKubeconfig();
+    const kubeconfig = own.lastingIdentity();
     await own.stop();
     await configureKcp(stage.landscape, foo, { providerWorkspace: `root:services-${id}`, secret: `kcp-${id}` });
     await start();
@@ -96,6 +97,7 @@ describe('every order in which things come to be ends Ready, without a restart',
       if (what === 'workspace') {
         services = await createWorkspace(admin(), 'root', `services-${id}`);
         tenant = await createWorkspace(admin(), 'root', `tenant-${id}`);
+        await own.admit(services.client);
         // Where the Secret comes last, the export is from the days of an earlier runtime.
         if (order.at(-1) === 'Secret') await provisionExport(services.client, foo, quiet);
       }
@@ -221,7 +223,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   await orders(tenant).change('mine', '2');
   const failedSince = stage.steps.length;
   // Somebody asks for it to be looked at: that fails, and concludes nothing.
-  await stage.publish({
+  await stage.publish(OBJECT_CHANGED, {
     provider: foo.name,
     mode: 'kcp',
     cluster: tenant.logicalCluster,

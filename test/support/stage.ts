@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -6,7 +6,7 @@ import { inject } from 'vitest';
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from '../../functions/compose.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import type { Provider } from '../../functions/provider.ts';
-import { FUNCTION_NAMES, type FunctionName, OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
+import { type EventType, FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { createLogger } from '../../shared/log.ts';
 import { formatObjectKey, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
@@ -31,6 +31,15 @@ export const QUICK = {
   bridgeTuning: { timerSweepMs: 50, parkedSweepMs: 200, epochCheckMs: 300 },
 } satisfies Partial<RuntimeOptions>;
 
+/** The bridge's line about an event that it sent. */
+export interface Published {
+  time: number;
+  event: string;
+  /** `standard/onboarding/project-a/foo` */
+  object: string;
+  reason: string;
+}
+
 /** A landscape with a provider in it, and a queue: all that it takes to run the provider. */
 export interface Stage {
   readonly landscape: Landscape;
@@ -49,8 +58,10 @@ export interface Stage {
   /** When the object's timer is due, in milliseconds since the epoch. */
   timer(key: ObjectKey): Promise<number | undefined>;
   jobs(functionName: FunctionName, ...states: ('active' | 'waiting' | 'prioritized')[]): Promise<number>;
-  /** An event that an object has to be looked at, as the bridge sends it. */
-  publish(key: ObjectKey, priority?: Priority): Promise<void>;
+  /** Sends an event to the function that it is for, with a user's priority unless told otherwise. */
+  publish(type: EventType, key: ObjectKey, priority?: Priority): Promise<void>;
+  /** What the bridge has sent since then (milliseconds since the epoch), by its log. */
+  published(since: number): Published[];
   /** Resolves when no job waits or runs and nothing is parked. */
   idle(): Promise<void>;
   /** Writes the queue's data to disk, and puts a copy of it aside. */
@@ -95,6 +106,8 @@ export async function createStage({
       return [name, queue];
     }),
   );
+  const publisher = new BullPublisher(client, keys, () => undefined);
+  started.defer(() => publisher.close());
   const steps: DeliveredStep[] = [];
   const logFile = join(dir, 'runtime.log');
   const log = createLogger(level, provider.name, logFile);
@@ -107,8 +120,6 @@ export async function createStage({
     return (await Promise.all([...counts, client.zcard(keys.parked)])).reduce((sum, count) => sum + count, 0);
   };
   let dumps = 0;
-  const publisher = new BullPublisher(client, keys, () => undefined);
-  started.defer(() => publisher.close());
   const running = started.move();
   return {
     landscape,
@@ -148,8 +159,14 @@ export async function createStage({
       return due === null ? undefined : Number(due);
     },
     jobs,
-    publish: (key, priority = 'user') =>
-      publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason: 'Published' }), priority),
+    publish: (type, key, priority = 'user') =>
+      publisher.publish(serviceEvent(type, key, { reason: 'Published' }), priority),
+    published: (since) =>
+      readFileSync(logFile, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"msg":"published"'))
+        .map((line) => JSON.parse(line) as Published)
+        .filter(({ time }) => time >= since),
     async idle() {
       let quiet = 0;
       await eventually(

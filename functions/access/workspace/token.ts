@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRuntimeError, RuntimeError } from '../../../shared/errors.ts';
-import { isDenied, isForbidden, isNotFound, isUnauthorized } from '../../../shared/kube/api-error.ts';
+import { isDenied, isUnauthorized } from '../../../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../../shared/kube/kubeconfig.ts';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../../shared/model/access.ts';
 import type { Run } from '../../run.ts';
 import { bootstrapSecret, workspaceNames, workspaceObjects } from './objects.ts';
@@ -34,8 +33,8 @@ export function tokenOf(run: Run, secret: Secret): string | undefined {
 }
 
 /**
- * Whether the workspace takes the token, asked in the workspace itself: its ServiceAccount may have been deleted, or the
- * right to enter the workspace. An answer that says nothing about the token counts for it.
+ * Whether the workspace does not know the token any more, asked in the workspace itself: its ServiceAccount may have been
+ * deleted. An answer that says nothing about the token, a 403 included, counts for it.
  */
 export async function isRejected(run: Run, workspace: WorkspacePort, token: string): Promise<boolean> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
@@ -44,21 +43,8 @@ export async function isRejected(run: Run, workspace: WorkspacePort, token: stri
     return false;
   } catch (error) {
     if (isUnauthorized(error)) return true;
-    if (isForbidden(error)) return !(await mayEnter(run, workspace));
     run.log.debug({ err: error }, 'the token could not be checked');
     return false;
-  }
-}
-
-/** A kcp that has just started refuses everybody for a moment: a 403 counts only if the right is really gone. */
-async function mayEnter(run: Run, { virtual }: WorkspacePort): Promise<boolean> {
-  const { tokenRole } = workspaceNames(run.provider.name);
-  try {
-    const found = [await virtual.get(CLUSTER_ROLE_BINDINGS, tokenRole), await virtual.get(CLUSTER_ROLES, tokenRole)];
-    return found.every((each) => each !== undefined);
-  } catch (error) {
-    if (isDenied(error) || isNotFound(error)) return true; // a claim is missing; that is said elsewhere
-    throw error;
   }
 }
 
