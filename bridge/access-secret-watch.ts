@@ -61,9 +61,10 @@ export class AccessSecretWatch {
   }
 
   #changed(change: Change<SeenSecret> | undefined): void {
-    if (!change) return;
+    // One that appears was not there when access was granted, or is what the grant was about: that wakes the object itself.
+    if (!change || change.kind === 'added') return;
     if (change.kind === 'changed' && change.before.resourceVersion === change.now.resourceVersion) return;
-    const { group, id } = change.kind === 'gone' ? change.before : change.now;
+    const { group, id } = change.before;
     const key = this.#options.index.find(group, id);
     if (key) this.#options.sender.remember({ key, reason: 'AccessChanged', priority: 'background' });
   }

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { namesOf } from '../functions/copies/references.ts';
 import type { Provider } from '../functions/provider.ts';
 import { openKcpConnection } from '../shared/kcp/connection.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
@@ -24,6 +23,7 @@ import { ProviderConfigWatch } from './provider-config-watch.ts';
 import { Sender } from './publish.ts';
 import { ReferenceWatch } from './reference-watch.ts';
 import { RequestWatch } from './request-watch.ts';
+import { namesOf } from './seen-references.ts';
 import type { Notice } from './to-events.ts';
 import { type BridgeTuning, DEFAULT_TUNING } from './tuning.ts';
 

@@ -43,3 +43,8 @@ export function referenceRelevance(
   if (change.kind === 'changed' && change.before.fingerprint === change.now.fingerprint) return skip('Unchanged');
   return act('ReferenceChanged', 'background');
 }
+
+/** Pure: the names among what a provider declares. */
+export function namesOf(references: readonly (string | { name: string })[]): string[] {
+  return references.map((reference) => (typeof reference === 'string' ? reference : reference.name));
+}

@@ -117,7 +117,7 @@ async function commonContext(
   const guard = providerGuard(run);
   const [workload, ...clusters] = await Promise.all([
     granted.workload ? openCluster(run, granted.workload, guard) : Promise.resolve<Cluster | null>(null),
-    ...Object.entries(granted.clusters).map(async ([id, cluster]): Promise<[string, Cluster]> => [
+    ...Object.entries(granted.clusters ?? {}).map(async ([id, cluster]): Promise<[string, Cluster]> => [
       id,
       await openCluster(run, cluster, guard),
     ]),

@@ -56,5 +56,5 @@ export async function judgeAccess(run: Run, object: ServiceObject): Promise<Acce
 
 function verdicts(mcp: Verdict, others: [string, Verdict][]): AccessVerdicts {
   const { workload, ...clusters } = Object.fromEntries(others);
-  return { mcp, workload, clusters };
+  return { mcp, workload, ...(Object.keys(clusters).length > 0 ? { clusters } : {}) };
 }

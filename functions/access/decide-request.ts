@@ -1,6 +1,7 @@
 import { type AccessRequest, type ClusterRequest } from '../../shared/model/access.ts';
 import { equal, mergePatchOf } from '../../shared/model/json.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import { REGISTRATIONS_ANNOTATION } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
 import type { DesiredRequest } from './desired.ts';
@@ -136,7 +137,7 @@ function decideAccess(desired: DesiredRequest, { accessRequest }: ObservedReques
         ...(spec ? { spec } : {}),
       },
     };
-  return conclude(judgeAccess(accessRequest));
+  return conclude(judgeAccess(desired, accessRequest));
 }
 
 function referenceOf({
@@ -151,11 +152,11 @@ function referenceOf({
 /** The operator fills in `clusterRef` where `requestRef` was given. */
 function refersElsewhere(desired: DesiredRequest, { spec }: AccessRequest): boolean {
   const { clusterRef, requestRef } = referenceOf(desired);
-  if (requestRef) return spec.requestRef === undefined || !equal(requestRef, spec.requestRef);
-  return !equal(clusterRef, spec.clusterRef);
+  if (requestRef) return spec.requestRef !== undefined && !equal(requestRef, spec.requestRef);
+  return spec.clusterRef !== undefined && !equal(clusterRef, spec.clusterRef);
 }
 
-function judgeAccess(request: AccessRequest): Verdict {
+function judgeAccess({ registrations }: DesiredRequest, request: AccessRequest): Verdict {
   const { metadata, status } = request;
   const where = `AccessRequest ${metadata.namespace}/${metadata.name}`;
   // Not yet about the permissions that are asked now; Go waits for the same.
@@ -166,8 +167,15 @@ function judgeAccess(request: AccessRequest): Verdict {
       return {
         state: 'granted',
         // The Secret is always beside its request, whatever an old `secretRef.namespace` says.
-        secret: { name: status.secretRef.name, namespace: metadata.namespace ?? '', key: 'kubeconfig' },
-        ...(request.spec.oidc ? { forPeople: true } : {}),
+        secret: {
+          name: status.secretRef.name,
+          namespace: metadata.namespace ?? '',
+          key: 'kubeconfig',
+          ...(request.spec.oidc ? { forPeople: true } : {}),
+        },
+        ...(registrations && metadata.annotations?.[REGISTRATIONS_ANNOTATION] !== registrations.fingerprint
+          ? { otherRegistrations: true }
+          : {}),
       };
     return {
       state: 'waiting',

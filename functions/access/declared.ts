@@ -1,9 +1,16 @@
 import { isRuntimeError, messageOf, RuntimeError } from '../../shared/errors.ts';
 import type { AccessMethod, AccessSpec } from '../../shared/model/access.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { neverStarted } from '../flow.ts';
 import type { ServiceObjectOf } from '../provider.ts';
 import type { Run } from '../run.ts';
-import { controlPlaneRequest, type DesiredRequest, requestIdentities } from './desired.ts';
+import {
+  type DesiredRequest,
+  desiredMcpRequest,
+  desiredWorkloadRequest,
+  registrationsOf,
+  requestIdentities,
+} from './desired.ts';
 import type { Computed, DeclaredAccess, Registration } from './registration.ts';
 
 /** What a provider declares for an object, computed for this pass. */
@@ -41,19 +48,11 @@ export async function declare(run: Run, object: ServiceObject): Promise<Declared
   const mcp = methodOf(await compute<DeclaredAccess>('access.mcp', access.mcp));
   const requests: DesiredRequest[] = [];
   for (const identity of requestIdentities(run.key, run.provider)) {
-    if (identity.id === 'mcp')
-      requests.push({
-        ...identity,
-        access: mcp,
-        cluster: { kind: 'request', reference: controlPlaneRequest(run.key) },
-      });
-    else if (identity.id === 'workload')
-      requests.push({
-        ...identity,
-        access: methodOf(await compute<DeclaredAccess>('access.workload', access.workload)),
-        cluster: { kind: 'order', spec: { purpose: 'workload' } },
-      });
-    else {
+    if (identity.id === 'mcp') requests.push(desiredMcpRequest(run.key, run.provider, mcp));
+    else if (identity.id === 'workload') {
+      const workload = methodOf(await compute<DeclaredAccess>('access.workload', access.workload));
+      requests.push(desiredWorkloadRequest(run.key, run.provider, workload));
+    } else {
       const { cluster, access: declared } = access.clusters[identity.id] as Registration<unknown, unknown, unknown>;
       const field = `access.clusters.${identity.id}`;
       requests.push({
@@ -67,7 +66,10 @@ export async function declare(run: Run, object: ServiceObject): Promise<Declared
       });
     }
   }
-  return { mcp, requests };
+  const [first, ...others] = requests;
+  if (!first) return { mcp, requests };
+  const registrations = { fingerprint: registrationsOf(requests), fresh: neverStarted(object) };
+  return { mcp, requests: [{ ...first, registrations }, ...others] };
 }
 
 async function named<T>(field: string, compute: () => T | Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import {
   MANAGED_PURPOSE_LABEL,
   managedLabels,
   mcpNamespace,
+  nameHash,
   ONBOARDING_NAME_LABEL,
   ONBOARDING_NAMESPACE_LABEL,
   requestName,
@@ -28,8 +29,15 @@ export interface RequestIdentity {
   readonly ordersCluster: boolean;
 }
 
+/** A fingerprint of all registrations of an object. */
+export function registrationsOf(identities: readonly RequestIdentity[]): string {
+  return nameHash(...identities.map(({ namespace, name, ordersCluster }) => `${namespace}/${name}/${ordersCluster}`));
+}
+
 /** An AccessRequest that an object needs, with the cluster that it refers to. */
 export interface DesiredRequest extends RequestIdentity {
+  /** On the first request of an object only. `fresh`: nothing was ever installed, so nothing can have been withdrawn. */
+  readonly registrations?: { readonly fingerprint: string; readonly fresh: boolean };
   /** Undefined: no AccessRequest is wanted, and one from before is removed. */
   readonly access: AccessMethod | undefined;
   readonly cluster:
@@ -52,11 +60,6 @@ export function identityOf(key: ObjectKey): string {
   return key.mode === 'standard' ? `${key.namespace}/${key.name}` : key.cluster;
 }
 
-/** The control plane's ClusterRequest, which the platform has made. Standard mode only. */
-export function controlPlaneRequest(key: ObjectKey): ObjectReference {
-  return { name: key.name, namespace: mcpNamespace(key.name, key.namespace) };
-}
-
 /** All registrations of a provider for an object, in the order in which access is ordered. */
 export function requestIdentities(key: ObjectKey, provider: Provider): RequestIdentity[] {
   const { clusters } = provider.access;
@@ -67,6 +70,25 @@ export function requestIdentities(key: ObjectKey, provider: Provider): RequestId
       identity(key, provider, id, suffix, namespace, cluster.kind === 'order'),
     ),
   ];
+}
+
+/** Access to the control plane, by its ClusterRequest that the platform has made already. Standard mode only. */
+export function desiredMcpRequest(key: ObjectKey, provider: Provider, access: AccessMethod): DesiredRequest {
+  const reference = { name: key.name, namespace: mcpNamespace(key.name, key.namespace) };
+  return {
+    ...identity(key, provider, 'mcp', 'mcp', requestNamespaces.mcp, false),
+    access,
+    cluster: { kind: 'request', reference },
+  };
+}
+
+/** A workload cluster and access to it; the cluster may be shared with other tenants. */
+export function desiredWorkloadRequest(key: ObjectKey, provider: Provider, access: AccessMethod): DesiredRequest {
+  return {
+    ...identity(key, provider, 'workload', 'wl', requestNamespaces.mcp, true),
+    access,
+    cluster: { kind: 'order', spec: { purpose: 'workload' } },
+  };
 }
 
 function identity(

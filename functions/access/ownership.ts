@@ -1,8 +1,13 @@
 import { hasFinalizer } from '../../shared/finalizers.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
-import { ADOPTED_ANNOTATION, OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
+import {
+  ADOPTED_ANNOTATION,
+  OBJECT_ANNOTATION,
+  REGISTRATIONS_ANNOTATION,
+  REQUEST_FINALIZER,
+} from '../../shared/names.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
-import type { RequestIdentity } from './desired.ts';
+import type { DesiredRequest, RequestIdentity } from './desired.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Ownership is managed-by and managed-purpose; a request of that name without them is never taken over. */
@@ -24,13 +29,17 @@ export function foreignRequest(desired: RequestIdentity, request: KubeObject, ki
   };
 }
 
-export function skeleton(desired: RequestIdentity, annotation: string): KubeObject {
+export function skeleton(desired: DesiredRequest, annotation: string): KubeObject {
+  const { registrations } = desired;
   return {
     metadata: {
       name: desired.name,
       namespace: desired.namespace,
       labels: { ...desired.extraLabels, ...desired.ownerLabels },
-      annotations: { [OBJECT_ANNOTATION]: annotation },
+      annotations: {
+        [OBJECT_ANNOTATION]: annotation,
+        ...(registrations?.fresh ? { [REGISTRATIONS_ANNOTATION]: registrations.fingerprint } : {}),
+      },
       finalizers: [REQUEST_FINALIZER],
     },
   };
@@ -56,7 +65,12 @@ export function metadataPatch(
   return { metadata: { resourceVersion: request.metadata.resourceVersion, ...metadata } };
 }
 
+/** Whether we never had a hand in it. */
+export function neverOurs({ metadata: { annotations } }: KubeObject): boolean {
+  return annotations?.[OBJECT_ANNOTATION] === undefined;
+}
+
 /** Whether it was made by another runtime, which may have installed something before it was stopped. */
-export function madeByAnother({ metadata: { annotations } }: KubeObject): boolean {
-  return annotations?.[OBJECT_ANNOTATION] === undefined || annotations[ADOPTED_ANNOTATION] !== undefined;
+export function madeByAnother(request: KubeObject): boolean {
+  return neverOurs(request) || request.metadata.annotations?.[ADOPTED_ANNOTATION] !== undefined;
 }

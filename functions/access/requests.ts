@@ -7,7 +7,7 @@ import { REQUEST_FINALIZER } from '../../shared/names.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
 import { decideRequest, type ObservedRequest } from './decide-request.ts';
 import type { DesiredRequest, RequestIdentity } from './desired.ts';
-import { isOurs, madeByAnother } from './ownership.ts';
+import { isOurs, neverOurs } from './ownership.ts';
 import type { Verdict } from './verdict.ts';
 
 /** More steps than this in one pass mean that somebody works against us. */
@@ -86,8 +86,8 @@ export async function ensureRequest(
       case 'release-access-request':
       case 'release-cluster-request': {
         const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
-        // One of ours is removed by us only after Uninstalled: here it was somebody else.
-        if (keepTerminating && madeByAnother(action.object))
+        // One that we had a hand in is removed by us only after Uninstalled: it was somebody, in the middle of a deletion.
+        if (keepTerminating && neverOurs(action.object))
           return {
             state: 'terminating',
             message: `${type.kind} ${desired.namespace}/${desired.name} is being removed`,

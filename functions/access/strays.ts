@@ -1,8 +1,8 @@
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
-import { MANAGED_BY_LABEL, shortenName } from '../../shared/names.ts';
+import { MANAGED_BY_LABEL, REGISTRATIONS_ANNOTATION, shortenName } from '../../shared/names.ts';
 import type { Run } from '../run.ts';
 import { decideStrays } from './decide-strays.ts';
-import { requestIdentities } from './desired.ts';
+import { registrationsOf, requestIdentities } from './desired.ts';
 import { removeOne } from './requests.ts';
 
 /**
@@ -32,4 +32,13 @@ export async function removeStrays({ key, provider, platform, tenantNamespace }:
     if (!gone) return `${kind} ${identity.namespace}/${identity.name}`;
   }
   return undefined;
+}
+
+/** Remembers on the first request that nothing is left, so that it need not be looked for in each pass. */
+export async function rememberRegistrations({ key, provider, platform }: Run): Promise<void> {
+  const identities = requestIdentities(key, provider);
+  const [first] = identities;
+  if (!first) return;
+  const annotations = { [REGISTRATIONS_ANNOTATION]: registrationsOf(identities) };
+  await platform.mergePatch(ACCESS_REQUESTS, first.name, { metadata: { annotations } }, { namespace: first.namespace });
 }

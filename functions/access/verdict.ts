@@ -3,6 +3,8 @@ export interface SecretReference {
   readonly name: string;
   readonly namespace: string;
   readonly key: string;
+  /** The kubeconfig is for people, who log in by it; the runtime can't use it. */
+  readonly forPeople?: true;
 }
 
 /** What is known about the access to one cluster. */
@@ -11,8 +13,8 @@ export type Verdict =
       readonly state: 'granted';
       readonly secret: SecretReference;
       readonly renewAt?: Date;
-      /** The kubeconfig is for people, who log in by it; the runtime can't use it. */
-      readonly forPeople?: true;
+      /** The object was served with other registrations before, as far as is known. */
+      readonly otherRegistrations?: true;
     }
   /** The cluster is there, and no access to it was asked for. */
   | { readonly state: 'ordered' }
@@ -37,19 +39,14 @@ export interface AccessVerdicts {
   readonly mcp: Verdict;
   readonly workload: Verdict | undefined;
   /** By the id of its registration. */
-  readonly clusters: Readonly<Record<string, Verdict>>;
-}
-
-export interface GrantedCluster {
-  readonly secret: SecretReference;
-  readonly forPeople: boolean;
+  readonly clusters?: Readonly<Record<string, Verdict>>;
 }
 
 export interface GrantedAccess {
   /** `gone`: there is nothing left to have access to, and nothing to remove there. */
-  readonly mcp: GrantedCluster | 'gone';
-  readonly workload: GrantedCluster | undefined;
-  readonly clusters: Readonly<Record<string, GrantedCluster>>;
+  readonly mcp: SecretReference | 'gone';
+  readonly workload: SecretReference | undefined;
+  readonly clusters?: Readonly<Record<string, SecretReference>>;
   /** When the access has to be renewed; undefined: never. */
   readonly renewAt: Date | undefined;
 }
@@ -59,15 +56,18 @@ export function grantedAccess(access: AccessVerdicts): GrantedAccess | undefined
   const { mcp, workload, clusters } = access;
   if (open(access).length > 0 || (mcp.state !== 'granted' && mcp.state !== 'gone')) return undefined;
   return {
-    mcp: mcp.state === 'gone' ? 'gone' : granted(mcp),
-    workload: workload?.state === 'granted' ? granted(workload) : undefined,
-    clusters: Object.fromEntries(
-      Object.entries(clusters).flatMap(([id, verdict]) =>
-        verdict.state === 'granted' ? [[id, granted(verdict)]] : [],
-      ),
-    ),
+    mcp: mcp.state === 'gone' ? 'gone' : mcp.secret,
+    workload: workload?.state === 'granted' ? workload.secret : undefined,
+    ...(clusters ? { clusters: secretsOf(clusters) } : {}),
     renewAt: mcp.state === 'gone' ? undefined : mcp.renewAt,
   };
+}
+
+function secretsOf(clusters: Readonly<Record<string, Verdict>>): Record<string, SecretReference> {
+  const granted = Object.entries(clusters).flatMap(([id, verdict]) =>
+    verdict.state === 'granted' ? [[id, verdict.secret] as const] : [],
+  );
+  return Object.fromEntries(granted);
 }
 
 /** The one to show of several that are not granted: a refusal before something that will pass. */
@@ -78,6 +78,11 @@ export function worst(access: AccessVerdicts): Open | undefined {
   );
 }
 
+/** Whether something may be left of registrations that were withdrawn since the object was looked at last. */
+export function mayHaveStrays({ mcp, workload }: AccessVerdicts): boolean {
+  return [mcp, workload].some((verdict) => verdict?.state === 'granted' && verdict.otherRegistrations);
+}
+
 /** Whether another runtime had begun to remove access when it was stopped. */
 export function someTerminating(access: AccessVerdicts): boolean {
   return open(access).some((verdict) => verdict.state === 'terminating');
@@ -86,11 +91,7 @@ export function someTerminating(access: AccessVerdicts): boolean {
 const SETTLED: ReadonlySet<Verdict['state']> = new Set(['granted', 'ordered', 'gone']);
 
 function open({ mcp, workload, clusters }: AccessVerdicts): Open[] {
-  return [mcp, workload, ...Object.values(clusters)].filter(
+  return [mcp, workload, ...Object.values(clusters ?? {})].filter(
     (verdict): verdict is Open => verdict !== undefined && !SETTLED.has(verdict.state),
   );
-}
-
-function granted({ secret, forPeople }: Extract<Verdict, { state: 'granted' }>): GrantedCluster {
-  return { secret, forPeople: forPeople ?? false };
 }

@@ -37,11 +37,6 @@ export interface DesiredCopy {
   readonly name: string;
 }
 
-/** Pure: the names among what a provider declares. */
-export function namesOf(references: readonly (string | { name: string })[]): string[] {
-  return references.map((reference) => (typeof reference === 'string' ? reference : reference.name));
-}
-
 /**
  * Pure: all copies that an object needs.
  * @throws RuntimeError `INVALID_PROVIDER` where two Secrets would be copied to one place

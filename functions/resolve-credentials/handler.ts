@@ -10,8 +10,8 @@ import { isDeleting } from '../../shared/status.ts';
 import { ensureAccess } from '../access/access.ts';
 import { requestIdentities, type RequestIdentity } from '../access/desired.ts';
 import { isOurs, madeByAnother } from '../access/ownership.ts';
-import { removeStrays } from '../access/strays.ts';
-import { grantedAccess } from '../access/verdict.ts';
+import { rememberRegistrations, removeStrays } from '../access/strays.ts';
+import { grantedAccess, mayHaveStrays } from '../access/verdict.ts';
 import { flowPosition, neverStarted } from '../flow.ts';
 import type { Run, Step, StepResult } from '../run.ts';
 import { decideAfterAccess, reject, skipDelete, waitForConfig, waitForStray } from './decide.ts';
@@ -45,9 +45,12 @@ async function resolveInstall(object: ServiceObject, run: Run): Promise<StepResu
   // Deleted between the read and the claim: its own event is on the way.
   if (!claimed) return { outcome: done() };
   const access = await ensureAccess(run, claimed, { keepTerminating: false });
-  // Before the first installation there is nothing that could have been withdrawn.
-  const stray = grantedAccess(access) && !neverStarted(claimed) ? await removeStrays(run) : undefined;
-  return stray ? waitForStray(claimed, stray) : decideAfterAccess(claimed, access);
+  if (grantedAccess(access) && mayHaveStrays(access)) {
+    const stray = await removeStrays(run);
+    if (stray) return waitForStray(claimed, stray);
+    await rememberRegistrations(run);
+  }
+  return decideAfterAccess(claimed, access);
 }
 
 /** Another runtime that was stopped in its first installation leaves no condition behind, but its requests. */

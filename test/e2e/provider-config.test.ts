@@ -123,6 +123,7 @@ describe('the ProviderConfig', () => {
   });
 
   test('that is invalid is said, with the field', async () => {
+    await untilSettled();
     const installs = offering.installs('a');
     await configure({ pollInterval: '1 day' });
     const object = await stage.orders.untilReason('a', 'InvalidProviderConfig');
@@ -191,7 +192,7 @@ test('what retrying can not mend is said once, and tried again when spec or Prov
   expect(((await stage.timer(key)) ?? Number.POSITIVE_INFINITY) - Date.now()).toBeGreaterThan(30_000);
   await configure({ greeting: 'everything' });
   await stage.orders.untilReady('a');
-  expect(offering.installs('a')).toBe(tries + 1);
+  expect(offering.installs('a')).toBeGreaterThan(tries);
 
   await configure();
   await stage.orders.untilReason('a', 'VersionNotOffered');

@@ -5,7 +5,12 @@ import type { DesiredRequest } from '../../../functions/access/desired.ts';
 import { madeByAnother } from '../../../functions/access/ownership.ts';
 import type { AccessRequest, ClusterRequest } from '../../../shared/model/access.ts';
 import type { KubeObject } from '../../../shared/model/kubernetes.ts';
-import { ADOPTED_ANNOTATION, OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../../shared/names.ts';
+import {
+  ADOPTED_ANNOTATION,
+  OBJECT_ANNOTATION,
+  REGISTRATIONS_ANNOTATION,
+  REQUEST_FINALIZER,
+} from '../../../shared/names.ts';
 
 const KEY = { provider: 'foo', mode: 'standard', cluster: 'onboarding', namespace: 'p', name: 'a', uid: 'u1' } as const;
 const ANNOTATION = 'foo|standard|onboarding|p|a|u1';
@@ -145,7 +150,7 @@ describe('an AccessRequest', () => {
     });
     expect(decide(wanted(), people)).toMatchObject({ patch: { spec: { oidc: null, token: RULES } } });
     expect(decide(wanted({ access: { oidc: OIDC } }), people)).toMatchObject({
-      verdict: { state: 'granted', forPeople: true },
+      verdict: { state: 'granted', secret: { forPeople: true } },
     });
   });
 
@@ -223,5 +228,28 @@ describe('what a registration left behind', () => {
       { kind: 'ClusterRequest', identity: { name: 'foo--a--x' } },
     ]);
     expect(decideStrays(KEY, [wanted({ ordersCluster: true })], found)).toEqual([]);
+  });
+});
+
+describe('what an object was served with', () => {
+  const registrations = { fingerprint: 'now', fresh: true };
+  const verdictWith = (value: string | undefined) => {
+    const annotations = { [OBJECT_ANNOTATION]: ANNOTATION, ...(value ? { [REGISTRATIONS_ANNOTATION]: value } : {}) };
+    const request = accessRequest({ metadata: metadata({ annotations }), status: granted });
+    return (decide(wanted({ registrations }), request) as { verdict: { otherRegistrations?: true } }).verdict;
+  };
+
+  test('is on its first request from the beginning, if nothing was installed before', () => {
+    const reference = clusterRequest({ status: { phase: 'Granted' } });
+    const made = (fresh: boolean) =>
+      JSON.stringify(decide(wanted({ registrations: { ...registrations, fresh } }), undefined, reference));
+    expect(made(true)).toContain(REGISTRATIONS_ANNOTATION);
+    expect(made(false)).not.toContain(REGISTRATIONS_ANNOTATION);
+  });
+
+  test('is compared with what it is served with now', () => {
+    expect(verdictWith('now').otherRegistrations).toBeUndefined();
+    expect(verdictWith('before').otherRegistrations).toBe(true);
+    expect(verdictWith(undefined).otherRegistrations).toBe(true);
   });
 });

@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { decideCopy, isOurCopy, outdatedCopies } from '../../../functions/copies/decide-copy.ts';
-import {
-  type DesiredCopy,
-  desiredCopies,
-  namesOf,
-  type ReferencedSecret,
-} from '../../../functions/copies/references.ts';
+import { type DesiredCopy, desiredCopies, type ReferencedSecret } from '../../../functions/copies/references.ts';
 import { deletionBlocked } from '../../../functions/helpers/decide-blocked.ts';
-import { referenceRelevance, seenReference } from '../../../bridge/seen-references.ts';
+import { namesOf, referenceRelevance, seenReference } from '../../../bridge/seen-references.ts';
 import type { Secret } from '../../../shared/model/access.ts';
 import { OBJECT_ANNOTATION } from '../../../shared/names.ts';
 

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { decideRequest, isOurs, type ObservedRequest } from '../../../../functions/access/decide-request.ts';
+import { decideRequest, type ObservedRequest } from '../../../../functions/access/decide-request.ts';
 import { desiredMcpRequest, desiredWorkloadRequest } from '../../../../functions/access/desired.ts';
+import { isOurs } from '../../../../functions/access/ownership.ts';
 import type { AccessRequest, AccessSpec, ClusterRequest } from '../../../../shared/model/access.ts';
-import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../../../shared/names.ts';
+import { ADOPTED_ANNOTATION, OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../../../shared/names.ts';
 import { provider, standardKey, THEN } from '../objects.ts';
 
 const ACCESS: AccessSpec = { permissions: [{ rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }] }] };
 const ANNOTATION = 'db|standard|onboarding|project-a|shop|uid-1';
-const mcp = desiredMcpRequest(standardKey, provider, ACCESS);
-const workload = desiredWorkloadRequest(standardKey, provider, ACCESS);
+const mcp = desiredMcpRequest(standardKey, provider, { token: ACCESS });
+const workload = desiredWorkloadRequest(standardKey, provider, { token: ACCESS });
 const NOTHING: ObservedRequest = { clusterRequest: undefined, accessRequest: undefined };
 
 const metadata = (desired: typeof mcp) => ({
@@ -164,7 +165,7 @@ describe('a workload cluster', () => {
       patch: {
         metadata: {
           resourceVersion: '11',
-          annotations: { [OBJECT_ANNOTATION]: ANNOTATION },
+          annotations: { [OBJECT_ANNOTATION]: ANNOTATION, [ADOPTED_ANNOTATION]: 'true' },
           labels: workload.extraLabels,
           finalizers: ['other/one', REQUEST_FINALIZER],
         },

@@ -28,14 +28,14 @@ describe('where a tenant is on the platform cluster', () => {
 });
 
 describe('the requests of an object', () => {
-  const access = { roleRefs: [{ kind: 'ClusterRole', name: 'view' } as const] };
+  const access = { token: { roleRefs: [{ kind: 'ClusterRole', name: 'view' } as const] } };
 
   test('access to the control plane refers to the ClusterRequest of the platform', () => {
     expect(desiredMcpRequest(standardKey, provider, access)).toMatchObject({
       id: 'mcp',
       name: 'db--shop--mcp',
       access,
-      cluster: { kind: 'existing', request: { name: 'shop', namespace: mcpNamespace('shop', 'project-a') } },
+      cluster: { kind: 'request', reference: { name: 'shop', namespace: mcpNamespace('shop', 'project-a') } },
     });
   });
 
@@ -43,7 +43,7 @@ describe('the requests of an object', () => {
     const desired = desiredWorkloadRequest(kcpKey, provider, access);
     expect(desired.namespace).toBe(workspaceNamespace('db', '2hj3kx'));
     expect(desired.extraLabels).toEqual({});
-    expect(desired.cluster).toEqual({ kind: 'order', purpose: 'workload' });
+    expect(desired.cluster).toEqual({ kind: 'order', spec: { purpose: 'workload' } });
   });
 
   test("an existing provider's own controller name is in names and labels", () => {
@@ -57,11 +57,9 @@ describe('the requests of an object', () => {
   });
 
   test('an object with a name longer than a label may be gets labels that the API server takes', () => {
-    const { ownerLabels, extraLabels, name } = desiredMcpRequest(
-      { ...standardKey, name: 'n'.repeat(200) },
-      provider,
-      {},
-    );
+    const { ownerLabels, extraLabels, name } = desiredMcpRequest({ ...standardKey, name: 'n'.repeat(200) }, provider, {
+      token: {},
+    });
     for (const value of [...Object.values(ownerLabels), ...Object.values(extraLabels), name])
       expect(value).toMatch(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/);
   });
