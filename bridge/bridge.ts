@@ -9,6 +9,7 @@ import type { Reason } from '../shared/events/catalogue.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
 import { AccessSecretWatch } from './access-secret-watch.ts';
+import { ConfigStatus } from './config-status.ts';
 import { watchProblem } from './decide-watch.ts';
 import { startDuties } from './duties.ts';
 import { EpochKeeper } from './epoch.ts';
@@ -44,7 +45,16 @@ export interface BridgeOptions {
   tuning?: Partial<BridgeTuning>;
 }
 
+/** What the bridge counts, for metrics. */
+export interface BridgeNumbers {
+  /** Workspaces that bind the APIExport, over all shards. */
+  readonly boundWorkspaces: number;
+  /** Objects that we held and that went without a deletion that was seen, since the start. */
+  readonly vanishedObjects: number;
+}
+
 export interface Bridge {
+  numbers(): BridgeNumbers;
   /** Why the bridge isn't ready; empty when it is. */
   ready(): string[];
   /** Whether the process is worth keeping: true until it is stopped, whatever can't be reached. */
@@ -77,13 +87,22 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     onChanged: () => sender.sweep('epoch', everything('EpochChanged')),
   });
 
-  const shared = { provider, platform, sender, tuning: tuning.watch };
+  let vanishedObjects = 0;
+  const onVanished = (): void => void (vanishedObjects += 1);
+  const configStatus = new ConfigStatus({ provider, platform, log });
+  const shared = { provider, platform, sender, tuning: tuning.watch, onVanished };
   const standard = onboarding && new StandardMode({ ...shared, onboarding, log: log.child({ mode: 'standard' }) });
   const ports: KcpPorts = {
     connect: (cluster, settings) => openKcpConnection(cluster, settings, options.kubeconfigPolicy),
     provision: provisionExport,
   };
-  const kcp = new KcpSwitch({ ...shared, ports, log: log.child({ mode: 'kcp' }) });
+  const kcp = new KcpSwitch({
+    ...shared,
+    ports,
+    upkeep: tuning.upkeep,
+    onConditions: (conditions) => configStatus.report(conditions),
+    log: log.child({ mode: 'kcp' }),
+  });
   const modes: ModeRunner[] = [standard, kcp].filter((mode) => mode !== undefined);
 
   function* everything(reason: Reason): Generator<Notice> {
@@ -117,7 +136,10 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     tuning: tuning.watch,
     log,
     fanOut: () => sender.sweep('provider-config', everything('ProviderConfigChanged')),
-    onConfig: (now) => kcp.configChanged(now),
+    onConfig: (now) => {
+      kcp.configChanged(now);
+      if (provider.kcp) configStatus.refresh();
+    },
   });
 
   const { referencedSecrets, referencedConfigMaps } = provider;
@@ -172,11 +194,13 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
         ...modes.flatMap((mode) => mode.status()),
       ].filter((problem) => problem !== undefined),
     healthy: () => !stopped,
+    numbers: () => ({ boundWorkspaces: kcp.boundWorkspaces, vanishedObjects }),
     async stop() {
       stopped = true;
       for (const mode of modes) mode.stop();
       config.stop();
       secrets.stop();
+      configStatus.stop();
       for (const { watch } of [...requests, ...references]) watch.stop();
       endDuties();
       await sender.stop();

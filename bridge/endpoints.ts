@@ -12,6 +12,8 @@ type EndpointSlice = KubeObjectOf<{ status?: { endpoints?: { url: string }[] } }
 export interface EndpointSink {
   appeared(url: string): void;
   left(url: string): void;
+  /** After each list or change: how many there are now. */
+  moved(count: number): void;
 }
 
 /**
@@ -55,6 +57,7 @@ export class Endpoints {
     this.#urls = new Set(urls);
     for (const url of previous) if (!this.#urls.has(url)) this.#sink.left(url);
     for (const url of this.#urls) if (!previous.has(url)) this.#sink.appeared(url);
+    this.#sink.moved(this.#urls.size);
   }
 }
 

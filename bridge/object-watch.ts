@@ -5,7 +5,7 @@ import { displayKey, type Mode, type ObjectKey } from '../shared/model/object-ke
 import type { WatchState } from './decide-watch.ts';
 import { othersInWorkspace } from './fan-out.ts';
 import type { Sender } from './publish.ts';
-import { freesItsWorkspace, type Heard, relevance } from './relevance.ts';
+import { freesItsWorkspace, type Heard, relevance, vanished } from './relevance.ts';
 import { type Change, Seen } from './seen.ts';
 import { keyOfSeen, type SeenObject, seenObject } from './seen-objects.ts';
 import type { Notice } from './to-events.ts';
@@ -15,6 +15,8 @@ import { WatchLoop } from './watch-loop.ts';
 export interface ObjectWatchOptions {
   provider: string;
   mode: Mode;
+  /** Ours. */
+  finalizer: string;
   /** At the onboarding cluster, or at `/clusters/*` of one endpoint. */
   client: KubeClient;
   type: ResourceType;
@@ -23,6 +25,8 @@ export interface ObjectWatchOptions {
   log: Logger;
   /** Told of each change after it was taken in. */
   onChange?: (change: Change<SeenObject>) => void;
+  /** An object that we held is gone, and nobody saw it being deleted. */
+  onVanished?: () => void;
 }
 
 /** Follows the Service API objects at one address: steps 2 to 6 of one event in a line. */
@@ -34,9 +38,9 @@ export class ObjectWatch {
 
   constructor(options: ObjectWatchOptions) {
     this.#options = options;
-    const { client, type, mode, tuning, log } = options;
+    const { client, type, mode, finalizer, tuning, log } = options;
     this.#loop = new WatchLoop<KubeObject, SeenObject>(
-      { client, type, selection: { metadataOnly: true }, digest: (object) => seenObject(mode, object) },
+      { client, type, selection: { metadataOnly: true }, digest: (object) => seenObject(mode, object, finalizer) },
       {
         replaced: (items) => this.#replaced(items),
         event: (kind, item) => this.#event(this.seen.apply(kind, item)),
@@ -84,8 +88,15 @@ export class ObjectWatch {
       const decision = relevance(change, heard);
       if (decision.act) yield { key, generation: object.generation, ...decision };
       else this.#options.log.debug({ object: displayKey(key), skipped: decision.because }, 'change skipped');
+      if (vanished(change)) this.#reportVanished(key);
       if (freesItsWorkspace(change)) yield* this.#nextWinners(object);
     }
+  }
+
+  #reportVanished(key: ObjectKey): void {
+    const { log, onVanished } = this.#options;
+    log.warn({ object: displayKey(key), uid: key.uid }, 'gone without a deletion that was seen: look for orphans');
+    onVanished?.();
   }
 
   /** In kcp mode one object of a workspace is served: when it is gone, another may be the next. */

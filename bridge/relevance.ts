@@ -14,6 +14,7 @@ export type SkipReason =
   | 'ObjectGone'
   | 'RequestCreated'
   | 'RequestUnchanged'
+  | 'BindingUnchanged'
   | 'NoSuchObject'
   | 'ModeNotRunning'
   | 'NotReferenced'
@@ -43,6 +44,8 @@ export function relevance(change: Change<SeenObject>, heard: Heard): Decision {
   if (before.resourceVersion === now.resourceVersion) return skip('Unchanged');
   if (now.deleting && !before.deleting) return act('Deleting', 'user');
   if (now.generation !== before.generation) return act('Changed', 'user');
+  // Without it nothing would hold the object until what was installed is removed.
+  if (before.claimed && !now.claimed && !now.deleting) return act('FinalizerLost', 'user');
   if (now.operation !== before.operation) return operationChanged(before.operation, now.operation);
   return skip('StatusOrMetadataOnly');
 }
@@ -51,6 +54,14 @@ function operationChanged(before: string | undefined, now: string | undefined): 
   // The functions remove it once they have done it.
   if (before === OPERATION_RECONCILE && now === undefined) return skip('OperationDone');
   return act('Changed', 'user');
+}
+
+/**
+ * Whether an object that we held is gone without a deletion that we saw: somebody took the finalizer away, or its storage
+ * was lost. Nothing is concluded from that; what is left of it is for people to look at.
+ */
+export function vanished(change: Change<SeenObject>): boolean {
+  return change.kind === 'gone' && change.before.claimed && !change.before.deleting;
 }
 
 /** Whether an object of that name and uid is not there any more: in kcp mode the others of its workspace may win now. */

@@ -16,12 +16,14 @@ export interface SeenObject extends Identified {
   readonly generation: number;
   readonly resourceVersion: string;
   readonly deleting: boolean;
+  /** It carries our finalizer. */
+  readonly claimed: boolean;
   /** Value of the annotation `openmcp.cloud/operation`. */
   readonly operation: string | undefined;
 }
 
 /** @returns `undefined` for an object that says neither its uid nor, in kcp mode, its logical cluster */
-export function seenObject(mode: Mode, { metadata }: KubeObject): SeenObject | undefined {
+export function seenObject(mode: Mode, { metadata }: KubeObject, finalizer?: string): SeenObject | undefined {
   const cluster = mode === 'standard' ? ONBOARDING_CLUSTER : metadata.annotations?.[KCP_CLUSTER_ANNOTATION];
   if (!cluster || !metadata.uid || !metadata.namespace) return undefined;
   return {
@@ -31,6 +33,7 @@ export function seenObject(mode: Mode, { metadata }: KubeObject): SeenObject | u
     generation: metadata.generation ?? 0,
     resourceVersion: metadata.resourceVersion ?? '',
     deleting: metadata.deletionTimestamp !== undefined,
+    claimed: finalizer !== undefined && (metadata.finalizers ?? []).includes(finalizer),
     operation: metadata.annotations?.[OPERATION_ANNOTATION],
   };
 }

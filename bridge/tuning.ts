@@ -14,9 +14,20 @@ export interface WatchTuning {
   readonly requestTimeoutSeconds: number;
 }
 
+/** How the APIExport is looked after. */
+export interface UpkeepTuning {
+  /** How often it is looked whether the export is still there, and whether old schemas can go. */
+  readonly upkeepMs: number;
+  /** An unused schema is left alone for so long: another bridge may just be about to export it. */
+  readonly schemaGraceMs: number;
+}
+
+export const DEFAULT_UPKEEP: UpkeepTuning = { upkeepMs: 60_000, schemaGraceMs: 600_000 };
+
 /** Every number that tunes the bridge, with its unit. */
 export interface BridgeTuning {
   readonly watch: WatchTuning;
+  readonly upkeep: UpkeepTuning;
   readonly timerSweepMs: number;
   readonly parkedSweepMs: number;
   readonly epochCheckMs: number;
@@ -45,6 +56,7 @@ export const DEFAULT_WATCH_TUNING: WatchTuning = {
 
 export const DEFAULT_TUNING: BridgeTuning = {
   watch: DEFAULT_WATCH_TUNING,
+  upkeep: DEFAULT_UPKEEP,
   timerSweepMs: TIMER_SWEEP_MS,
   parkedSweepMs: PARKED_SWEEP_MS,
   epochCheckMs: EPOCH_CHECK_MS,

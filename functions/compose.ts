@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { type Bridge, startBridge } from '../bridge/bridge.ts';
+import { type Bridge, type BridgeNumbers, startBridge } from '../bridge/bridge.ts';
 import type { BridgeTuning } from '../bridge/tuning.ts';
 import { messageOf } from '../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../shared/events/catalogue.ts';
@@ -17,6 +17,7 @@ import {
   workerConnection,
 } from '../shared/queue/redis.ts';
 import { LEASE_MARGIN_MS, LEASE_MS, LEASE_RENEWAL_MS, RUN_LIMIT_MS } from '../shared/tuning.ts';
+import type { WorkspaceTuning } from './access/workspace/port.ts';
 import type { DeliveredStep } from './host/deliver.ts';
 import { type RunningWorker, startWorker } from './host/worker.ts';
 import type { Provider } from './provider.ts';
@@ -39,6 +40,7 @@ export interface RuntimeOptions {
   jobLockMs?: number;
   stalledCheckMs?: number;
   kcpExternalUrl?: string | undefined;
+  workspaceTuning?: Partial<WorkspaceTuning> | undefined;
   bridgeTuning?: Partial<BridgeTuning>;
   onStep?: (step: DeliveredStep) => void;
   log: Logger;
@@ -47,6 +49,8 @@ export interface RuntimeOptions {
 export interface RunningRuntime {
   /** Why the process isn't ready; empty when it is. */
   ready(): string[];
+  /** What the bridge counts; undefined in a process without one. */
+  numbers(): BridgeNumbers | undefined;
   /** Takes no more work, lets running invocations end for a while, hands the rest back. */
   stop(): Promise<void>;
 }
@@ -80,6 +84,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     providerNamespace: options.providerNamespace,
     runLimitMs: options.runLimitMs ?? RUN_LIMIT_MS,
     kcpExternalUrl: options.kcpExternalUrl,
+    workspaceTuning: options.workspaceTuning,
     log,
   });
   const leaseMs = options.leaseMs ?? LEASE_MS;
@@ -125,6 +130,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       ...(eviction ? [eviction] : []),
       ...(bridge?.ready() ?? []),
     ],
+    numbers: () => bridge?.numbers(),
     stop: () => stop(bridge, workers, runtime, publisher, redis),
   };
 }

@@ -44,6 +44,7 @@ export const REASONS_BEFORE_INSTALL = {
   waitingForAccessRequestDeletion: 'WaitingForAccessRequestDeletion',
   requestKeepsChanging: 'RequestKeepsChanging',
   waitingForWorkspaceAccess: 'WaitingForWorkspaceAccess',
+  waitingForTenantNamespace: 'WaitingForTenantNamespace',
   claimNotAccepted: 'PermissionClaimNotAccepted',
   accessDenied: 'AccessDenied',
   foreignRequest: 'ForeignRequest',

@@ -14,8 +14,16 @@ import { STOP_GRACE_MS } from '../shared/tuning.ts';
 import { RESOURCE_PHASES } from './api/fixed-schemas.ts';
 import { identityOf } from './access/desired.ts';
 import { openCluster } from './access/open.ts';
-import type { GrantedAccess } from './access/verdict.ts';
-import type { Cluster, ManagedResource, ProviderContext, ServiceObjectOf, StatusReporter } from './provider.ts';
+import type { GrantedAccess, SecretReference } from './access/verdict.ts';
+import type {
+  Cluster,
+  CommonContext,
+  DeleteContext,
+  ManagedResource,
+  ProviderContext,
+  ServiceObjectOf,
+  StatusReporter,
+} from './provider.ts';
 import type { Run } from './run.ts';
 
 /** Collects what a provider reports during one call. */
@@ -79,13 +87,35 @@ export class ReportCollector implements StatusReporter {
 /** Everything a provider's call gets. Its clients refuse requests once the lease is over or the signal has fired. */
 export async function providerContext(
   run: Run,
-  granted: GrantedAccess,
+  granted: GrantedAccess & { readonly mcp: SecretReference },
   status: StatusReporter,
 ): Promise<ProviderContext<unknown>> {
+  const [common, mcp] = await Promise.all([
+    commonContext(run, granted, status),
+    openCluster(run, granted.mcp, providerGuard(run)),
+  ]);
+  return { ...common, mcp, mcpGone: false };
+}
+
+/** The same for a deletion, which goes on when the end user cluster is gone. */
+export async function deleteContext(
+  run: Run,
+  granted: GrantedAccess,
+  status: StatusReporter,
+): Promise<DeleteContext<unknown>> {
+  const { mcp } = granted;
+  if (mcp !== 'gone') return providerContext(run, { ...granted, mcp }, status);
+  return { ...(await commonContext(run, granted, status)), mcp: null, mcpGone: true };
+}
+
+async function commonContext(
+  run: Run,
+  granted: GrantedAccess,
+  status: StatusReporter,
+): Promise<CommonContext<unknown>> {
   if (run.config.state !== 'ok') throw new RuntimeError('NOT_READY', run.config.message);
   const guard = providerGuard(run);
-  const [mcp, workload, ...clusters] = await Promise.all([
-    openCluster(run, granted.mcp, guard),
+  const [workload, ...clusters] = await Promise.all([
     granted.workload ? openCluster(run, granted.workload, guard) : Promise.resolve<Cluster | null>(null),
     ...Object.entries(granted.clusters ?? {}).map(async ([id, cluster]): Promise<[string, Cluster]> => [
       id,
@@ -93,7 +123,6 @@ export async function providerContext(
     ]),
   ]);
   return {
-    mcp,
     workload,
     clusters: Object.fromEntries(clusters),
     home: run.home.fenced(guard, run.signal),

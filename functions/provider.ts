@@ -56,10 +56,8 @@ export interface StatusReporter {
   set(fields: Record<string, unknown>): void;
 }
 
-/** Everything a call gets; the same fields in both modes. */
-export interface ProviderContext<Config> {
-  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
-  readonly mcp: Cluster;
+/** What every call gets; the same fields in both modes. */
+export interface CommonContext<Config> {
   /** Null when the provider orders none. */
   readonly workload: Cluster | null;
   /** The clusters of `access.clusters`, by their ids; without those to which no access was asked. */
@@ -80,6 +78,21 @@ export interface ProviderContext<Config> {
   readonly log: Logger;
   readonly status: StatusReporter;
 }
+
+/** What `createOrUpdate` gets. */
+export interface ProviderContext<Config> extends CommonContext<Config> {
+  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
+  readonly mcp: Cluster;
+  readonly mcpGone: false;
+}
+
+/**
+ * What `delete` gets. A kcp workspace may be deleted before, or together with, what was ordered in it: then there is no
+ * end user cluster any more, its content is gone, and what remains to be removed is on the platform and the workload
+ * cluster.
+ */
+export type DeleteContext<Config> =
+  ProviderContext<Config> | (CommonContext<Config> & { readonly mcp: null; readonly mcpGone: true });
 
 /** Nothing: done. `requeueAfter`: not yet, look again after that time. */
 export type CallResult = void | { requeueAfter: Duration };
@@ -104,7 +117,7 @@ export interface AccessOptions<Spec, Config, Data> {
   labels?: (object: { namespace: string; name: string }, id: string) => ManagedLabels;
 }
 
-export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined> {
+interface CommonOptions<Spec extends z.ZodType, Config extends z.ZodType, Data> {
   /** Name of the provider and of its ProviderConfig; a DNS label. `--provider-name` overrides it at run time. */
   name: string;
   api: ServiceApi<Spec>;
@@ -113,8 +126,6 @@ export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodTyp
   workloadCluster: boolean;
   /** Rights on the ordered clusters, and further clusters. */
   access: AccessOptions<z.output<Spec>, z.output<Config>, Data>;
-  /** Its presence makes kcp possible. `permissionClaims` are those beyond the runtime's own. */
-  kcp?: { exportName?: string; permissionClaims?: PermissionClaim[] };
   /** Finalizer on the object; default `<api group>/finalizer`. */
   finalizer?: string;
   /** First part of request names and value of the managed-by label; default the provider's name. */
@@ -131,9 +142,33 @@ export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodTyp
   referencedConfigMaps?(config: z.output<Config> | undefined): readonly string[];
   /** Called on every change, and again until it returns nothing. Must be idempotent. */
   createOrUpdate(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
+}
+
+/** A provider that serves control planes. */
+export interface StandardProviderOptions<
+  Spec extends z.ZodType,
+  Config extends z.ZodType,
+  Data = undefined,
+> extends CommonOptions<Spec, Config, Data> {
+  kcp?: undefined;
   /** Called until it returns nothing, which says that all is gone. Must be idempotent. */
   delete(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
 }
+
+/** A provider that serves kcp workspaces as well. */
+export interface KcpProviderOptions<
+  Spec extends z.ZodType,
+  Config extends z.ZodType,
+  Data = undefined,
+> extends CommonOptions<Spec, Config, Data> {
+  /** Its presence makes kcp possible. `permissionClaims` are those beyond the runtime's own. */
+  kcp: { exportName?: string; permissionClaims?: PermissionClaim[] };
+  /** Called until it returns nothing, which says that all is gone. Must be idempotent, and cope without `ctx.mcp`. */
+  delete(ctx: DeleteContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
+}
+
+export type ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined> =
+  StandardProviderOptions<Spec, Config, Data> | KcpProviderOptions<Spec, Config, Data>;
 
 /** A provider with every default filled in. The runtime needs no more of its types than that. */
 export interface Provider {
@@ -150,7 +185,7 @@ export interface Provider {
   readonly referencedSecrets: ((config: unknown) => readonly (string | ReferencedSecret<unknown>)[]) | undefined;
   readonly referencedConfigMaps: ((config: unknown) => readonly string[]) | undefined;
   createOrUpdate(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
-  delete(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
+  delete(ctx: DeleteContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
 }
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -159,6 +194,15 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
  * Declares a service provider.
  * @throws RuntimeError `INVALID_PROVIDER` naming the field and the remedy
  */
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
+  options: KcpProviderOptions<Spec, Config, Data>,
+): Provider;
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
+  options: StandardProviderOptions<Spec, Config, Data>,
+): Provider;
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
+  options: ProviderOptions<Spec, Config, Data>,
+): Provider;
 export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
   options: ProviderOptions<Spec, Config, Data>,
 ): Provider {
@@ -192,6 +236,7 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType,
     referencedSecrets: options.referencedSecrets as Provider['referencedSecrets'],
     referencedConfigMaps: options.referencedConfigMaps as Provider['referencedConfigMaps'],
     createOrUpdate: options.createOrUpdate,
+    // Only providers that declare kcp ever meet an end user cluster that is gone.
     delete: options.delete,
   };
 }

@@ -2,14 +2,15 @@ import type { Logger } from 'pino';
 import { messageOf, RuntimeError } from '../shared/errors.ts';
 import { type FunctionName } from '../shared/events/catalogue.ts';
 import type { ServiceEvent } from '../shared/events/service-event.ts';
+import type { KcpSettings } from '../shared/kcp/settings.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
 import type { ServiceObject } from '../shared/model/kubernetes.ts';
 import { displayKey, type ObjectKey } from '../shared/model/object-key.ts';
-import { failed, type Outcome } from '../shared/model/outcome.ts';
+import { done, failed, type Outcome } from '../shared/model/outcome.ts';
 import { redact } from '../shared/redact.ts';
 import { isDeleting } from '../shared/status.ts';
 import { tenantNamespace } from './access/desired.ts';
-import type { WorkspacePort } from './access/workspace/port.ts';
+import type { WorkspacePort, WorkspaceTuning } from './access/workspace/port.ts';
 import { Workspaces } from './access/workspace/workspaces.ts';
 import { accessTeardown } from './access-teardown/handler.ts';
 import { ClientCache } from './client-cache.ts';
@@ -39,6 +40,7 @@ export interface FunctionRuntimeOptions {
   runLimitMs: number;
   /** Address of kcp for the kubeconfigs that are handed out. */
   kcpExternalUrl?: string | undefined;
+  workspaceTuning?: Partial<WorkspaceTuning> | undefined;
   log: Logger;
 }
 
@@ -48,11 +50,18 @@ export class FunctionRuntime {
   readonly #clients = new ClientCache();
   readonly #workspaces: Workspaces | undefined;
   readonly #leases = new Set<ObjectLease>();
+  #kcpSettings: KcpSettings | undefined;
 
   constructor(options: FunctionRuntimeOptions) {
     this.#options = options;
     const { kcp } = options.provider;
-    this.#workspaces = kcp && new Workspaces(kcp.exportName, options.kcpExternalUrl);
+    this.#workspaces =
+      kcp &&
+      new Workspaces({
+        exportName: kcp.exportName,
+        externalUrl: options.kcpExternalUrl,
+        tuning: options.workspaceTuning,
+      });
   }
 
   /** One invocation of a function, ended at the run limit. Never rejects. */
@@ -66,6 +75,8 @@ export class FunctionRuntime {
     });
     try {
       run = await this.#prepare(event.key, lease, log);
+      // Out of reach for good, as far as anybody can tell; whatever brings it back is an event of its own.
+      if (!run) return done();
       return await invoke(STEPS[name], run);
     } catch (error) {
       const message = redact(messageOf(error));
@@ -82,11 +93,15 @@ export class FunctionRuntime {
     for (const lease of this.#leases) lease.stop('Shutdown');
   }
 
-  async #prepare(key: ObjectKey, lease: ObjectLease, log: Logger): Promise<Run> {
+  async #prepare(key: ObjectKey, lease: ObjectLease, log: Logger): Promise<Run | undefined> {
     const { provider, providerNamespace } = this.#options;
     const platform = this.#options.platform.fenced(lease.guard);
     const config = await readProviderConfig(platform, provider);
     const workspace = key.mode === 'kcp' ? await this.#workspace(key, config, lease) : undefined;
+    if (typeof workspace === 'string') {
+      log.info({ because: workspace }, 'the workspace is not served');
+      return undefined;
+    }
     return {
       key,
       provider,
@@ -111,12 +126,18 @@ export class FunctionRuntime {
     return this.#options.onboarding;
   }
 
-  async #workspace(key: ObjectKey, config: ConfigState, lease: ObjectLease): Promise<WorkspacePort> {
-    if (config.state !== 'ok') throw new RuntimeError('NOT_READY', config.message);
-    const settings = config.runtime.kcp;
-    if (!this.#workspaces || !settings)
-      throw new RuntimeError('NOT_READY', 'the ProviderConfig has no spec.kcp, so its workspaces are out of reach');
-    return this.#workspaces.open(this.#options.platform, settings, key.cluster, lease.guard);
+  async #workspace(
+    key: ObjectKey,
+    config: ConfigState,
+    lease: ObjectLease,
+  ): Promise<WorkspacePort | 'unbound' | 'kcp is not configured'> {
+    // Without a usable ProviderConfig the last settings still lead to the object, which is to be told of it.
+    if (config.state === 'ok') this.#kcpSettings = config.runtime.kcp;
+    const settings = this.#kcpSettings;
+    if (this.#workspaces && settings)
+      return this.#workspaces.open(this.#options.platform, settings, key.cluster, lease.guard);
+    if (config.state === 'unusable') throw new RuntimeError('NOT_READY', config.message);
+    return 'kcp is not configured';
   }
 }
 

@@ -5,10 +5,12 @@ import { RUNTIME_CLAIMS } from '../../shared/kcp/claims.ts';
 import { incompatibilities, type SchemaSpec } from '../../shared/kcp/compatibility.ts';
 import { isAlreadyExists, isConflict } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { API_EXPORTS, API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
+import { API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL } from '../../shared/names.ts';
 import { type ApiExport, decideExport, type WantedExport } from './decide-provision.ts';
+import { type ApiExportV1Alpha1, currentSchemaV1Alpha1, decideExportV1Alpha1 } from './decide-provision-v1alpha1.ts';
+import { type ExportApi, exportApiOf } from './export-api.ts';
 
 const ATTEMPTS = 5;
 
@@ -16,10 +18,11 @@ const ATTEMPTS = 5;
  * Makes the provider's type available to tenants: the APIResourceSchema and the APIExport in the provider workspace.
  * Idempotent; writes nothing where nothing differs. kcp adds the APIExportEndpointSlice of the same name by itself.
  * @param workspace the provider workspace
+ * @returns the version of kcp's API that the server has
  * @throws RuntimeError `INVALID_PROVIDER` when the provider declares no kcp, or when objects that tenants have would no
  *   longer be valid under its schema; ApiError for what kcp refuses
  */
-export async function provisionExport(workspace: KubeClient, provider: Provider, log: Logger): Promise<void> {
+export async function provisionExport(workspace: KubeClient, provider: Provider, log: Logger): Promise<ExportApi> {
   if (!provider.kcp) throw new RuntimeError('INVALID_PROVIDER', `provider ${provider.name}: declares no kcp`);
   const { exportName, permissionClaims } = provider.kcp;
   const { group, plural } = provider.api.type;
@@ -30,13 +33,17 @@ export async function provisionExport(workspace: KubeClient, provider: Provider,
     resource: { group, name: plural, schema: schema.metadata.name },
     claims: [...RUNTIME_CLAIMS, ...permissionClaims],
   };
+  const api = await exportApiOf(workspace, exportName);
   for (let attempt = 1; ; attempt++) {
-    const existing = await workspace.get<ApiExport>(API_EXPORTS, exportName);
-    await refuseIncompatible(workspace, existing, wanted.resource, schema['spec'] as SchemaSpec);
+    const { current, decision } = decided(api, await workspace.get(api.exports, exportName), wanted);
+    await refuseIncompatible(workspace, current, wanted, schema['spec'] as SchemaSpec);
     await ensureSchema(workspace, provider, schema, log);
     try {
-      await writeExport(workspace, existing, wanted, log);
-      return;
+      if (decision.kind === 'nothing') return api;
+      if (decision.kind === 'create') await workspace.create(api.exports, decision.object);
+      else await workspace.mergePatch(api.exports, wanted.name, decision.patch);
+      log.info({ export: wanted.name, schema: wanted.resource.schema }, `APIExport: ${decision.kind}`);
+      return api;
     } catch (error) {
       // Somebody else wrote in between: look again.
       if (!isConflict(error) || attempt === ATTEMPTS) throw error;
@@ -44,23 +51,34 @@ export async function provisionExport(workspace: KubeClient, provider: Provider,
   }
 }
 
+/** The schema that the export serves the type from, and what has to be written. */
+function decided(api: ExportApi, existing: ApiExport | undefined, wanted: WantedExport) {
+  const { group, name } = wanted.resource;
+  if (api.version === 'v1alpha1') {
+    const old = existing as ApiExportV1Alpha1 | undefined;
+    return { current: currentSchemaV1Alpha1(old, wanted.resource), decision: decideExportV1Alpha1(old, wanted) };
+  }
+  return {
+    current: existing?.spec?.resources?.find((each) => each.group === group && each.name === name)?.schema,
+    decision: decideExport(existing, wanted),
+  };
+}
+
 /** What is exported now stays as it is until somebody decides. */
 async function refuseIncompatible(
   workspace: KubeClient,
-  existing: ApiExport | undefined,
-  wanted: WantedExport['resource'],
+  current: string | undefined,
+  wanted: WantedExport,
   spec: SchemaSpec,
 ): Promise<void> {
-  const { group, name, schema } = wanted;
-  const current = existing?.spec?.resources?.find((each) => each.group === group && each.name === name)?.schema;
-  if (!current || current === schema) return;
+  if (!current || current === wanted.resource.schema) return;
   const before = await workspace.get<KubeObjectOf<{ spec: SchemaSpec }>>(API_RESOURCE_SCHEMAS, current);
   const reasons = before ? incompatibilities(before.spec, spec) : [];
   if (reasons.length > 0)
     throw new RuntimeError(
       'INVALID_PROVIDER',
-      `APIExport ${existing?.metadata.name}: objects of tenants would become invalid (${reasons.join('; ')}); keep the ` +
-        `schema compatible, or remove ${name} from spec.resources of the APIExport to insist`,
+      `APIExport ${wanted.name}: objects of tenants would become invalid (${reasons.join('; ')}); keep the ` +
+        `schema compatible, or remove ${wanted.resource.name} from spec of the APIExport to insist`,
     );
 }
 
@@ -80,17 +98,4 @@ async function ensureSchema(
     // Its name holds a hash of its content, so whoever was faster made the same.
     if (!isAlreadyExists(error)) throw error;
   }
-}
-
-async function writeExport(
-  workspace: KubeClient,
-  existing: ApiExport | undefined,
-  wanted: WantedExport,
-  log: Logger,
-): Promise<void> {
-  const decision = decideExport(existing, wanted);
-  if (decision.kind === 'nothing') return;
-  if (decision.kind === 'create') await workspace.create(API_EXPORTS, decision.object);
-  else await workspace.mergePatch(API_EXPORTS, wanted.name, decision.patch);
-  log.info({ export: wanted.name, schema: wanted.resource.schema }, `APIExport: ${decision.kind}`);
 }

@@ -33,9 +33,11 @@ export class KcpSwitch implements ModeRunner {
   /** Takes in the ProviderConfig as it is now. */
   configChanged(config: KubeObject | undefined): void {
     if (this.#stopped || !this.#options.provider.kcp) return;
-    const step = kcpStep(this.#settings, this.#wanted(config));
+    const wanted = this.#wanted(config);
+    const step = kcpStep(this.#settings, wanted);
     if (step.do === 'stop') this.#end();
     else if (step.do === 'start') this.#begin(step.settings);
+    if (wanted === undefined) this.#options.onConditions([]);
   }
 
   objects(): Iterable<KnownObject> {
@@ -44,6 +46,10 @@ export class KcpSwitch implements ModeRunner {
 
   knows(key: ObjectKey): boolean {
     return this.#current?.knows(key) ?? false;
+  }
+
+  get boundWorkspaces(): number {
+    return this.#current?.boundWorkspaces ?? 0;
   }
 
   status(): string[] {

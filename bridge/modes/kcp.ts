@@ -8,13 +8,18 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
+import type { ConditionReport } from '../../shared/status.ts';
 import { Backoff } from '../backoff.ts';
 import { watchProblem } from '../decide-watch.ts';
+import { endpoints, notProvisioned, provisioned } from '../decide-config-status.ts';
 import { Endpoints } from '../endpoints.ts';
 import { followOne } from '../follow-one.ts';
-import { ObjectWatch } from '../object-watch.ts';
+import type { ExportApi } from '../kcp/export-api.ts';
+import { Shard } from '../kcp/shard.ts';
+import { isExportGone, retireSchemas } from '../kcp/upkeep.ts';
 import type { Sender } from '../publish.ts';
-import type { WatchTuning } from '../tuning.ts';
+import { repeat } from '../repeat.ts';
+import type { UpkeepTuning, WatchTuning } from '../tuning.ts';
 import type { WatchLoop } from '../watch-loop.ts';
 import type { KnownObject, ModeRunner } from './mode.ts';
 
@@ -28,7 +33,7 @@ export interface KcpAccess {
 export interface KcpPorts {
   connect(platform: KubeClient, settings: KcpSettings): Promise<KcpAccess>;
   /** Puts schema and export into the provider workspace. Idempotent; throws while that isn't possible. */
-  provision(workspace: KubeClient, provider: Provider, log: Logger): Promise<void>;
+  provision(workspace: KubeClient, provider: Provider, log: Logger): Promise<ExportApi>;
 }
 
 export interface KcpModeOptions {
@@ -41,6 +46,10 @@ export interface KcpModeOptions {
   log: Logger;
   /** The Secret with the kubeconfig has other contents now: this mode has to be begun anew. */
   onCredentialsChanged: () => void;
+  upkeep: UpkeepTuning;
+  /** What the ProviderConfig is to say about this mode from now on. */
+  onConditions: (conditions: readonly ConditionReport[]) => void;
+  onVanished: () => void;
 }
 
 /**
@@ -51,7 +60,7 @@ export class KcpMode implements ModeRunner {
   readonly mode = 'kcp';
   readonly #options: KcpModeOptions;
   readonly #exportName: string;
-  readonly #watches = new Map<string, ObjectWatch>();
+  readonly #shards = new Map<string, Shard>();
   readonly #stopped = new AbortController();
   readonly #credentials: WatchLoop<Secret, string>;
   #contents: string | undefined;
@@ -82,25 +91,22 @@ export class KcpMode implements ModeRunner {
     this.#stopped.abort();
     this.#credentials.stop();
     this.#endpoints?.stop();
-    for (const watch of this.#watches.values()) watch.stop();
-    this.#watches.clear();
+    for (const shard of this.#shards.values()) shard.stop();
+    this.#shards.clear();
   }
 
   *objects(): Generator<KnownObject> {
-    for (const watch of this.#watches.values())
-      for (const seen of watch.seen.all()) yield { key: watch.keyOf(seen), generation: seen.generation };
+    for (const shard of this.#shards.values()) yield* shard.objects();
   }
 
   knows(key: ObjectKey): boolean {
-    const id = `${key.namespace}/${key.name}`;
-    for (const watch of this.#watches.values()) if (watch.seen.find(key.cluster, id)?.uid === key.uid) return true;
-    return false;
+    return [...this.#shards.values()].some((shard) => shard.knows(key));
   }
 
   status(): string[] {
     if (this.#problem !== undefined) return [`kcp: ${this.#problem}`];
     const problems = [this.#endpoints && watchProblem('kcp: endpoints', this.#endpoints.state)];
-    for (const [url, watch] of this.#watches) problems.push(watchProblem(`kcp: ${url}`, watch.state));
+    for (const shard of this.#shards.values()) problems.push(...shard.problems());
     return problems.filter((problem) => problem !== undefined);
   }
 
@@ -112,55 +118,79 @@ export class KcpMode implements ModeRunner {
     if (changed && !firstLook) this.#options.onCredentialsChanged();
   }
 
-  async #run(): Promise<void> {
-    const access = await this.#connectAndProvision();
-    if (!access || !this.running) return;
-    const sink = { appeared: (url: string) => this.#appeared(access, url), left: (url: string) => this.#left(url) };
-    this.#endpoints = new Endpoints(access.workspace, this.#exportName, sink, this.#options);
-    this.#endpoints.start();
+  get boundWorkspaces(): number {
+    return [...this.#shards.values()].reduce((sum, shard) => sum + shard.boundWorkspaces, 0);
   }
 
-  async #connectAndProvision(): Promise<KcpAccess | undefined> {
-    const { platform, settings, provider, ports, tuning, log } = this.#options;
+  async #run(): Promise<void> {
+    const connected = await this.#connectAndProvision();
+    if (!connected || !this.running) return;
+    const { access, api } = connected;
+    const sink = {
+      appeared: (url: string) => this.#appeared(access, api, url),
+      left: (url: string) => this.#left(url),
+      moved: (count: number) => this.#options.onConditions([provisioned(), endpoints(count)]),
+    };
+    this.#endpoints = new Endpoints(access.workspace, this.#exportName, sink, this.#options);
+    this.#endpoints.start();
+    const { upkeep, log } = this.#options;
+    void repeat('upkeep', upkeep.upkeepMs, () => this.#keepUp(access, api), { signal: this.#stopped.signal, log });
+  }
+
+  async #connectAndProvision(): Promise<{ access: KcpAccess; api: ExportApi } | undefined> {
+    const { platform, settings, provider, ports, tuning, log, onConditions } = this.#options;
     const backoff = new Backoff(tuning.backoffFirstMs, tuning.backoffLimitMs);
     // Credentials are read after they are watched, so that no change can fall between.
     while (this.running && !this.#credentials.state.synced && !this.#credentials.state.lastError) await sleep(20);
     while (this.running) {
       try {
         const access = await ports.connect(platform, settings);
-        await ports.provision(access.workspace, provider, log);
+        const api = await ports.provision(access.workspace, provider, log);
         this.#problem = undefined;
-        return access;
+        return { access, api };
       } catch (error) {
+        if (!this.running) return undefined;
         this.#problem = messageOf(error);
         log.warn({ problem: this.#problem }, 'kcp mode could not start yet');
+        onConditions([notProvisioned(error), endpoints(0)]);
         await sleep(backoff.next(), undefined, { signal: this.#stopped.signal }).catch(() => undefined);
       }
     }
     return undefined;
   }
 
-  #appeared(access: KcpAccess, url: string): void {
-    const { provider, sender, tuning, log } = this.#options;
+  /** An export that somebody removed is made again, and schemas that nothing uses any more go. */
+  async #keepUp({ workspace }: KcpAccess, api: ExportApi): Promise<void> {
+    const { provider, upkeep, ports, log } = this.#options;
+    if (await isExportGone(workspace, provider, api)) {
+      log.warn({ export: this.#exportName }, 'the APIExport or its schema is gone; made again');
+      await ports.provision(workspace, provider, log);
+    }
+    const inUse = this.#schemasInUse();
+    if (inUse) await retireSchemas(workspace, provider, api, { inUse, graceMs: upkeep.schemaGraceMs, log });
+  }
+
+  /** Undefined while a shard can't be asked, or none is known: then nothing is known to be unused. */
+  #schemasInUse(): string[] | undefined {
+    const each = [...this.#shards.values()].map((shard) => shard.schemasInUse());
+    if (each.length === 0 || each.includes(undefined)) return undefined;
+    return each.flatMap((names) => [...(names ?? [])]);
+  }
+
+  #appeared(access: KcpAccess, api: ExportApi, url: string): void {
+    const { provider, sender, tuning, log, onVanished } = this.#options;
     log.info({ endpoint: url }, 'endpoint appeared');
-    const watch = new ObjectWatch({
-      provider: provider.name,
-      mode: this.mode,
-      client: access.at(`${url}/clusters/*`),
-      type: provider.api.type,
-      sender,
-      tuning,
-      log,
-    });
-    this.#watches.set(url, watch);
-    watch.start();
+    const client = access.at(`${url}/clusters/*`);
+    const shard = new Shard({ provider, url, client, bindings: api.bindings, sender, tuning, log, onVanished });
+    this.#shards.set(url, shard);
+    shard.start();
   }
 
   /** Its objects are forgotten, which says nothing about whether they still exist. */
   #left(url: string): void {
     this.#options.log.info({ endpoint: url }, 'endpoint left');
-    this.#watches.get(url)?.stop();
-    this.#watches.delete(url);
+    this.#shards.get(url)?.stop();
+    this.#shards.delete(url);
   }
 }
 

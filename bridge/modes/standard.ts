@@ -23,18 +23,21 @@ export class StandardMode implements ModeRunner {
     sender: Sender;
     tuning: WatchTuning;
     log: Logger;
+    onVanished?: () => void;
   }) {
-    const { provider, onboarding, sender, tuning, log } = options;
+    const { provider, onboarding, sender, tuning, log, onVanished } = options;
     this.#provider = provider;
     this.#watch = new ObjectWatch({
       provider: provider.name,
       mode: this.mode,
+      finalizer: provider.finalizer,
       client: onboarding,
       type: provider.api.type,
       sender,
       tuning,
       log,
       onChange: (change) => this.#index.apply(change),
+      ...(onVanished ? { onVanished } : {}),
     });
   }
 

@@ -2,15 +2,18 @@ import { removeFinalizerPatch } from '../../shared/finalizers.ts';
 import { isNotFound } from '../../shared/kube/api-error.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { done, waiting } from '../../shared/model/outcome.ts';
+import { again, done, waiting } from '../../shared/model/outcome.ts';
 import { reportTerminating } from '../../shared/status.ts';
 import { requestIdentities } from '../access/desired.ts';
 import { removeRequest } from '../access/requests.ts';
 import { removeStrays } from '../access/strays.ts';
-import { removeWorkspaceAccess } from '../access/workspace/remove.ts';
+import { leaveWorkspace } from '../access/workspace/leave.ts';
 import { flowPosition } from '../flow.ts';
 import { backToStart } from '../precondition.ts';
 import type { Run, Step, StepResult } from '../run.ts';
+
+/** A claim that is accepted wakes the object; this is for the end of the patience. */
+const CLAIM_RETRY_MS = 10_000;
 
 /**
  * Removes access in the promised order: workload (AccessRequest, then ClusterRequest), end user cluster, finalizer.
@@ -18,7 +21,7 @@ import type { Run, Step, StepResult } from '../run.ts';
  */
 export const accessTeardown: Step = async (object, run) => {
   if (flowPosition(object, run.provider.finalizer) !== 'teardown') return backToStart;
-  const pending = (await removeAccess(run)) ?? (await leaveWorkspace(object, run));
+  const pending = (await removeAccess(run)) ?? (await leave(object, run));
   if (pending) return pending;
   await removeFinalizer(object, run);
   return { outcome: done() };
@@ -47,11 +50,16 @@ function awaitDeletion(what: string): StepResult {
   };
 }
 
-async function leaveWorkspace(object: ServiceObject, run: Run): Promise<undefined> {
+async function leave(object: ServiceObject, run: Run): Promise<StepResult | undefined> {
   if (!run.workspace) return undefined;
   const { items } = await run.home.list(run.provider.api.type, { metadataOnly: true });
   const others = items.some((each) => each.metadata.uid !== object.metadata.uid);
-  await removeWorkspaceAccess(run, run.workspace, others);
+  const pending = await leaveWorkspace(run, run.workspace, object, others);
+  if (pending)
+    return {
+      status: reportTerminating(pending.reason, pending.message),
+      outcome: again(pending.retryAfterMs ?? CLAIM_RETRY_MS, pending.reason),
+    };
   if (!others) await run.platform.delete(NAMESPACES, run.tenantNamespace);
   return undefined;
 }

@@ -5,7 +5,8 @@ import { declare, tokenOf } from './declared.ts';
 import type { DesiredRequest } from './desired.ts';
 import { ensureRequest, judgeRequest } from './requests.ts';
 import type { AccessVerdicts, Verdict } from './verdict.ts';
-import { ensureTenantNamespace, ensureWorkspaceAccess, judgeWorkspaceAccess } from './workspace/ensure.ts';
+import { ensureWorkspaceAccess, judgeWorkspaceAccess } from './workspace/ensure.ts';
+import { ensureTenantNamespace } from './workspace/tenant-namespace.ts';
 
 /**
  * Takes every step towards the access that can be taken now.
@@ -24,11 +25,11 @@ export async function ensureAccess(
     await ensureRequest(run.platform, request, annotation, options.keepTerminating),
   ];
   if (run.workspace) {
-    await ensureTenantNamespace(run);
+    const namespace = await ensureTenantNamespace(run);
+    if (namespace) return verdicts(namespace, []);
     // Clusters take longest: ordered first, they are granted while the workspace is prepared.
     const ordered = await Promise.all(declared.requests.map(ensure));
-    const mcp = await ensureWorkspaceAccess(run, run.workspace, tokenOf(declared.mcp));
-    return verdicts(mcp, ordered);
+    return verdicts(await ensureWorkspaceAccess(run, run.workspace, object, tokenOf(declared.mcp)), ordered);
   }
   const [first, ...others] = declared.requests as [DesiredRequest, ...DesiredRequest[]];
   const [, mcp] = await ensure(first);
@@ -47,7 +48,8 @@ export async function judgeAccess(run: Run, object: ServiceObject): Promise<Acce
       await judgeRequest(run.platform, request, annotation),
     ]),
   );
-  if (run.workspace) return verdicts(await judgeWorkspaceAccess(run, tokenOf(declared.mcp)), judged);
+  if (run.workspace)
+    return verdicts(await judgeWorkspaceAccess(run, run.workspace, object, tokenOf(declared.mcp)), judged);
   const [[, mcp], ...others] = judged as [[string, Verdict], ...[string, Verdict][]];
   return verdicts(mcp, others);
 }

@@ -28,9 +28,11 @@ export type Verdict =
   /** Somebody decided against it, or holds the name: nothing to do but say so and look again now and then. */
   | { readonly state: 'refused'; readonly reason: string; readonly message: string }
   /** A request that is on its way out, and that was another runtime's. */
-  | { readonly state: 'terminating'; readonly message: string };
+  | { readonly state: 'terminating'; readonly message: string }
+  /** For an object that is being deleted: its workspace goes too, and access to it can't be had any more. */
+  | { readonly state: 'gone'; readonly message: string };
 
-type Open = Exclude<Verdict, { state: 'granted' | 'ordered' }>;
+type Open = Exclude<Verdict, { state: 'granted' | 'ordered' | 'gone' }>;
 
 /** Access to all clusters that an object needs. `workload` is undefined where none is ordered. */
 export interface AccessVerdicts {
@@ -41,7 +43,8 @@ export interface AccessVerdicts {
 }
 
 export interface GrantedAccess {
-  readonly mcp: SecretReference;
+  /** `gone`: there is nothing left to have access to, and nothing to remove there. */
+  readonly mcp: SecretReference | 'gone';
   readonly workload: SecretReference | undefined;
   readonly clusters?: Readonly<Record<string, SecretReference>>;
   /** When the access has to be renewed; undefined: never. */
@@ -51,12 +54,12 @@ export interface GrantedAccess {
 /** The granted access, if all of it is. */
 export function grantedAccess(access: AccessVerdicts): GrantedAccess | undefined {
   const { mcp, workload, clusters } = access;
-  if (open(access).length > 0 || mcp.state !== 'granted') return undefined;
+  if (open(access).length > 0 || (mcp.state !== 'granted' && mcp.state !== 'gone')) return undefined;
   return {
-    mcp: mcp.secret,
+    mcp: mcp.state === 'gone' ? 'gone' : mcp.secret,
     workload: workload?.state === 'granted' ? workload.secret : undefined,
     ...(clusters ? { clusters: secretsOf(clusters) } : {}),
-    renewAt: mcp.renewAt,
+    renewAt: mcp.state === 'gone' ? undefined : mcp.renewAt,
   };
 }
 
@@ -85,8 +88,10 @@ export function someTerminating(access: AccessVerdicts): boolean {
   return open(access).some((verdict) => verdict.state === 'terminating');
 }
 
+const SETTLED: ReadonlySet<Verdict['state']> = new Set(['granted', 'ordered', 'gone']);
+
 function open({ mcp, workload, clusters }: AccessVerdicts): Open[] {
   return [mcp, workload, ...Object.values(clusters ?? {})].filter(
-    (verdict): verdict is Open => verdict !== undefined && verdict.state !== 'granted' && verdict.state !== 'ordered',
+    (verdict): verdict is Open => verdict !== undefined && !SETTLED.has(verdict.state),
   );
 }

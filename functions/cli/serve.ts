@@ -7,7 +7,7 @@ import { startRuntime } from '../compose.ts';
 import { orderOnboardingAccess } from '../onboarding.ts';
 import { serveHealth } from './health.ts';
 import { loadProvider } from './provider-module.ts';
-import { parseEnvironment, redisSettings } from './settings.ts';
+import { parseEnvironment, redisSettings, workspaceTuning } from './settings.ts';
 
 export interface ServeOptions {
   provider?: string;
@@ -75,6 +75,7 @@ export async function serve(parts: Parts, options: ServeOptions): Promise<void> 
     jobLockMs: env.JOB_LOCK_DURATION,
     stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
     kcpExternalUrl: env.KCP_EXTERNAL_URL,
+    workspaceTuning: workspaceTuning(env),
     log,
   });
   const health = await serveHealth(options.healthProbeBindAddress, () => [

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { DEFAULT_WORKSPACE_TUNING, type WorkspaceTuning } from '../access/workspace/port.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { parseGoDuration } from '../../shared/model/duration.ts';
 import type { RedisSettings } from '../../shared/queue/redis.ts';
@@ -8,16 +9,19 @@ import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../sha
 /** Below this a lease or lock would end while its holder waits for an answer. */
 const SHORTEST_MS = 1_000;
 
-const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY) =>
+const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = SHORTEST_MS) =>
   z
     .string()
     .optional()
     .transform((text, context) => {
       const ms = text === undefined || text === '' ? fallbackMs : parseGoDuration(text);
       // Whole milliseconds: Redis takes no others.
-      if (ms !== undefined && ms >= SHORTEST_MS && ms <= maxMs) return Math.ceil(ms);
+      if (ms !== undefined && ms >= minMs && ms <= maxMs) return Math.ceil(ms);
       const limit = Number.isFinite(maxMs) ? `, at most ${maxMs / 1000}s` : '';
-      context.addIssue({ code: 'custom', message: `expected a duration such as 30s, at least 1s${limit}` });
+      context.addIssue({
+        code: 'custom',
+        message: `expected a duration such as 30s, at least ${minMs / 1000}s${limit}`,
+      });
       return z.NEVER;
     });
 
@@ -38,6 +42,12 @@ const ENVIRONMENT = z
     REDIS_CA_FILE: text,
     /** Address of kcp in the kubeconfigs that providers get; default: that of the runtime's own kcp kubeconfig. */
     KCP_EXTERNAL_URL: z.url({ protocol: /^https$/ }).optional(),
+    /** Life of the tokens for kcp workspaces; kcp grants ten minutes or more. */
+    TOKEN_LIFE: duration(DEFAULT_WORKSPACE_TUNING.tokenLifeSeconds * 1_000, Number.POSITIVE_INFINITY, 600_000),
+    /** They are renewed after this part of their life. */
+    TOKEN_RENEWAL_THRESHOLD: z.coerce.number().min(0.01).max(0.95).default(DEFAULT_WORKSPACE_TUNING.renewalThreshold),
+    /** A deletion that gets no access to its workspace goes on without after so long. */
+    TEARDOWN_PATIENCE: duration(DEFAULT_WORKSPACE_TUNING.teardownPatienceMs),
     POD_NAMESPACE: z.string().min(1).default('default'),
     /** Objects that one function works on at once in this process. */
     CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(20),
@@ -66,6 +76,14 @@ export function parseEnvironment(env: Readonly<Record<string, string | undefined
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   throw new RuntimeError('INVALID_SETTINGS', problems.join('; '));
+}
+
+export function workspaceTuning(env: Environment): WorkspaceTuning {
+  return {
+    tokenLifeSeconds: Math.ceil(env.TOKEN_LIFE / 1_000),
+    renewalThreshold: env.TOKEN_RENEWAL_THRESHOLD,
+    teardownPatienceMs: env.TEARDOWN_PATIENCE,
+  };
 }
 
 export function redisSettings(env: Environment): RedisSettings {

@@ -4,13 +4,13 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
-import type { ProviderContext, ServiceObjectOf } from '../provider.ts';
+import type { DeleteContext, ServiceObjectOf } from '../provider.ts';
 import type { Run } from '../run.ts';
 import { type CopyOwner, decideCopy, isOurCopy, outdatedCopies } from './decide-copy.ts';
 import { CopyRecord } from './record.ts';
 import { type DesiredCopy, desiredCopies } from './references.ts';
 
-type Context = ProviderContext<unknown>;
+type Context = DeleteContext<unknown>;
 
 /**
  * Brings the copies of an object's Secrets to where the provider wants them, and removes those it does not want any more.

@@ -8,7 +8,7 @@ import { grantedAccess } from '../access/verdict.ts';
 import { removeCopies } from '../copies/sync.ts';
 import { flowPosition } from '../flow.ts';
 import { backToStart } from '../precondition.ts';
-import { providerContext, ReportCollector, untilStopped } from '../provider-call.ts';
+import { deleteContext, ReportCollector, untilStopped } from '../provider-call.ts';
 import type { ServiceObjectOf } from '../provider.ts';
 import type { Step } from '../run.ts';
 
@@ -19,7 +19,7 @@ export const providerDelete: Step = async (object, run) => {
   if (!granted) return backToStart;
 
   const collector = new ReportCollector();
-  const ctx = await providerContext(run, granted, collector);
+  const ctx = await deleteContext(run, granted, collector);
   // Not checked against the schema: what can't be installed any more must still be removable.
   const result = await untilStopped(run, run.provider.delete(ctx, object as unknown as ServiceObjectOf<unknown>));
   // Told to end, yet it returned: "gone" would be a guess.

@@ -14,7 +14,8 @@ import { decideNextLook, markInstallStarted, mayInstall, waitForSecret } from '.
 export const providerInstall: Step = async (object, run) => {
   if (!mayInstall(object, run.provider.finalizer) || run.config.state !== 'ok') return backToStart;
   const granted = grantedAccess(await judgeAccess(run, object));
-  if (!granted) return backToStart;
+  // Only a deletion can do without the end user cluster.
+  if (!granted || granted.mcp === 'gone') return backToStart;
 
   const parsed = parseObject(run, object);
   const mark = markInstallStarted(object);
@@ -26,7 +27,7 @@ export const providerInstall: Step = async (object, run) => {
   const { generation } = object.metadata;
   const current = { ...written, metadata: { ...written.metadata, ...(generation ? { generation } : {}) } };
   const collector = new ReportCollector();
-  const ctx = await providerContext(run, granted, collector);
+  const ctx = await providerContext(run, { ...granted, mcp: granted.mcp }, collector);
   const order = { ...parsed, metadata: current.metadata };
   const missing = await syncCopies(run, ctx, order);
   if (missing) return waitForSecret(current, missing);

@@ -42,6 +42,8 @@ export type Reason =
   | 'ProviderConfigChanged'
   | 'ReferenceChanged'
   | 'WinnerGone'
+  | 'BindingChanged'
+  | 'FinalizerLost'
   | 'Timer'
   | 'Resync'
   | 'Parked'

@@ -29,6 +29,8 @@ export interface KcpConnection {
    * @throws ApiError where the slice can't be read
    */
   endpointUrls(exportName: string): Promise<string[]>;
+  /** The same, `undefined` where there is no endpoint slice: then nothing can be concluded from there being none. */
+  findEndpointUrls(exportName: string): Promise<string[] | undefined>;
 }
 
 type EndpointSlice = KubeObjectOf<{ status?: { endpoints?: { url: string }[] } }>;
@@ -62,14 +64,16 @@ export function connectKcp(
   const base = kcpBaseUrl(credentials.server);
   const client = clientFor(credentials);
   const workspace = client.at(workspaceUrl(base, settings.providerWorkspace));
+  const findEndpointUrls = async (exportName: string): Promise<string[] | undefined> => {
+    const slice = await workspace.get<EndpointSlice>(API_EXPORT_ENDPOINT_SLICES, exportName);
+    return slice && (slice.status?.endpoints ?? []).map((endpoint) => endpoint.url);
+  };
   return {
     credentials,
     base,
     workspace,
     at: (url) => client.at(url),
-    async endpointUrls(exportName) {
-      const slice = await workspace.get<EndpointSlice>(API_EXPORT_ENDPOINT_SLICES, exportName);
-      return slice?.status?.endpoints?.map((endpoint) => endpoint.url) ?? [];
-    },
+    findEndpointUrls,
+    endpointUrls: async (exportName) => (await findEndpointUrls(exportName)) ?? [],
   };
 }

@@ -25,7 +25,7 @@ export interface StartedKcp extends Kcp {
 }
 
 /** Starts kcp with an embedded etcd on free loopback ports. Starting again in the same folder goes on with its data. */
-export async function startKcp(options: { dir: string; port?: number }): Promise<StartedKcp> {
+export async function startKcp(options: { dir: string; port?: number; args?: readonly string[] }): Promise<StartedKcp> {
   const { dir } = options;
   mkdirSync(dir, { recursive: true });
   const binary = await findBinary('kcp');
@@ -41,6 +41,7 @@ export async function startKcp(options: { dir: string; port?: number }): Promise
       `--secure-port=${port}`,
       `--embedded-etcd-client-port=${etcdClient}`,
       `--embedded-etcd-peer-port=${etcdPeer}`,
+      ...(options.args ?? []),
     ],
     cwd: dir,
     logFile: join(dir, 'kcp.log'),

@@ -10,7 +10,7 @@ const LIFE_S = 7 * 86_400;
 const ALL_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
 /** All that the runtime may do in its provider workspace. In tenants' workspaces it has no rights of its own. */
-const RULES: PolicyRule[] = [
+export const RULES: PolicyRule[] = [
   { apiGroups: ['apis.kcp.io'], resources: ['apiexports/content'], verbs: ['*'] },
   {
     apiGroups: ['apis.kcp.io'],

@@ -6,7 +6,7 @@ import {
   defineProvider,
   type Provider,
   type ProviderContext,
-  type ProviderOptions,
+  type StandardProviderOptions,
   type ServiceObjectOf,
 } from '../../functions/provider.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
@@ -24,7 +24,7 @@ const CONFIG = z.object({
 export type ProbeObject = ServiceObjectOf<z.output<typeof SPEC>>;
 export type ProbeConfig = z.output<typeof CONFIG>;
 export type ProbeContext = ProviderContext<ProbeConfig>;
-type Options<Data> = ProviderOptions<typeof SPEC, typeof CONFIG, Data>;
+type Options<Data> = StandardProviderOptions<typeof SPEC, typeof CONFIG, Data>;
 
 /** One call of the provider by the runtime. */
 export interface Call {

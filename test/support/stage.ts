@@ -7,12 +7,12 @@ import { type RunningRuntime, type RuntimeOptions, startRuntime } from '../../fu
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import type { Provider } from '../../functions/provider.ts';
 import { type EventType, FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
-import { serviceEvent } from '../../shared/events/service-event.ts';
 import { createLogger } from '../../shared/log.ts';
 import { formatObjectKey, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { serviceEvent } from '../../shared/events/service-event.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
-import { BullPublisher } from '../../shared/queue/publisher.ts';
+import { BullPublisher, type Priority } from '../../shared/queue/publisher.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { createLandscape, type Landscape } from './landscape.ts';
@@ -58,8 +58,8 @@ export interface Stage {
   /** When the object's timer is due, in milliseconds since the epoch. */
   timer(key: ObjectKey): Promise<number | undefined>;
   jobs(functionName: FunctionName, ...states: ('active' | 'waiting' | 'prioritized')[]): Promise<number>;
-  /** Sends an event to the function that it is for. */
-  publish(type: EventType, key: ObjectKey): Promise<void>;
+  /** Sends an event to the function that it is for, with a user's priority unless told otherwise. */
+  publish(type: EventType, key: ObjectKey, priority?: Priority): Promise<void>;
   /** What the bridge has sent since then (milliseconds since the epoch), by its log. */
   published(since: number): Published[];
   /** Resolves when no job waits or runs and nothing is parked. */
@@ -71,13 +71,24 @@ export interface Stage {
 
 export interface StageOptions extends InstallOptions {
   provider: Provider;
+  /** Who answers requests; see `createLandscape`. */
+  answers?: 'operator' | 'instant';
   /** Default: everything. */
   log?: Parameters<typeof createLogger>[0];
 }
 
-export async function createStage({ provider, log: level = 'trace', ...install }: StageOptions): Promise<Stage> {
+export async function createStage({
+  provider,
+  answers,
+  log: level = 'trace',
+  ...install
+}: StageOptions): Promise<Stage> {
   await using started = new AsyncDisposableStack();
-  const landscape = await createLandscape({ kcp: connectKcp(inject('kcpKubeconfig')), dir: inject('runFolder') });
+  const landscape = await createLandscape({
+    kcp: connectKcp(inject('kcpKubeconfig')),
+    dir: inject('runFolder'),
+    ...(answers ? { answers } : {}),
+  });
   started.defer(() => landscape.stop());
   const { platform, onboarding, dir } = landscape;
   await installProvider(landscape, provider, install);
@@ -96,6 +107,7 @@ export async function createStage({ provider, log: level = 'trace', ...install }
     }),
   );
   const publisher = new BullPublisher(client, keys, () => undefined);
+  started.defer(() => publisher.close());
   const steps: DeliveredStep[] = [];
   const logFile = join(dir, 'runtime.log');
   const log = createLogger(level, provider.name, logFile);
@@ -129,7 +141,7 @@ export async function createStage({ provider, log: level = 'trace', ...install }
         ...options,
       });
       let stopped: Promise<void> | undefined;
-      const once = { ready: runtime.ready, stop: () => (stopped ??= runtime.stop()) };
+      const once = { ready: runtime.ready, numbers: runtime.numbers, stop: () => (stopped ??= runtime.stop()) };
       runtimes.push(once);
       return once;
     },
@@ -147,7 +159,8 @@ export async function createStage({ provider, log: level = 'trace', ...install }
       return due === null ? undefined : Number(due);
     },
     jobs,
-    publish: (type, key) => publisher.publish(serviceEvent(type, key, { reason: 'Published' }), 'user'),
+    publish: (type, key, priority = 'user') =>
+      publisher.publish(serviceEvent(type, key, { reason: 'Published' }), priority),
     published: (since) =>
       readFileSync(logFile, 'utf8')
         .split('\n')

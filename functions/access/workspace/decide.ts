@@ -40,9 +40,7 @@ export function decideWorkspaceAccess(
   return { do: 'use', renewAt };
 }
 
-/** Renewal is due after this part of a token's life. */
-export const RENEWAL_THRESHOLD = 0.8;
-
-export function renewalTime(issuedAt: Date, expiresAt: Date, threshold = RENEWAL_THRESHOLD): Date {
+/** When a token is renewed: after the given part of its life. */
+export function renewalTime(issuedAt: Date, expiresAt: Date, threshold: number): Date {
   return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * threshold);
 }

@@ -1,14 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { RuntimeError } from '../../../shared/errors.ts';
 import { ApiError, isDenied } from '../../../shared/kube/api-error.ts';
-import { formatKubeconfig, kubeconfigFromSecret, parseKubeconfig } from '../../../shared/kube/kubeconfig.ts';
-import { NAMESPACES, SECRETS } from '../../../shared/kube/resources.ts';
+import { formatKubeconfig } from '../../../shared/kube/kubeconfig.ts';
+import { SECRETS } from '../../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../../shared/model/access.ts';
+import type { ServiceObject } from '../../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../../shared/model/object-key.ts';
 import { MANAGED_BY_LABEL, OBJECT_ANNOTATION, RUNTIME_LABEL, shortenName } from '../../../shared/names.ts';
+import { isDeleting } from '../../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../../flow.ts';
 import type { Run } from '../../run.ts';
 import type { Verdict } from '../verdict.ts';
+import { claimsVerdict } from './claims.ts';
 import {
   decideWorkspaceAccess,
   EXPIRES_AT_ANNOTATION,
@@ -17,157 +18,143 @@ import {
   renewalTime,
   type WorkspaceAccessDecision,
 } from './decide.ts';
-import { bootstrapSecret, permissionsHash, workspaceNames, workspaceObjects, workspaceSecret } from './objects.ts';
+import { lookAtGround } from './ground.ts';
+import { permissionsHash, workspaceSecret } from './objects.ts';
 import type { WorkspacePort } from './port.ts';
-import { pruneRoles } from './remove.ts';
-
-/** Asked for; the server may grant less, and its answer counts. */
-const TOKEN_LIFE_SECONDS = 7 * 24 * 3600;
-const POLL_MS = 50;
-/** kcp fills a bootstrap Secret, and knows of new roles, within a second. */
-const PATIENCE_MS = 8_000;
-
-interface Token {
-  token: string;
-  issuedAt: Date;
-  expiresAt: Date;
-}
+import { bootstrapToken, isRejected, requestToken, type Token, tokenOf } from './token.ts';
 
 function wantedOf(run: Run, access: AccessSpec) {
   return { object: formatObjectKey(run.key), permissions: permissionsHash(run.provider.name, access) };
 }
 
+/** What is to be done, with the token's own word where the answer depends on it. */
 async function decide(
   run: Run,
+  workspace: WorkspacePort,
   access: AccessSpec,
-): Promise<{ decision: WorkspaceAccessDecision; secret: Secret | undefined }> {
+  options: { checkToken: boolean },
+): Promise<{ decision: WorkspaceAccessDecision; token: string | undefined }> {
   const { name, namespace } = workspaceSecret(run);
   const secret = await run.platform.get<Secret>(SECRETS, name, namespace);
-  return { secret, decision: decideWorkspaceAccess(secret, wantedOf(run, access), run.now()) };
+  const decision = decideWorkspaceAccess(secret, wantedOf(run, access), run.now());
+  if (!secret || (decision.do !== 'use' && decision.do !== 'renew')) return { decision, token: undefined };
+  const token = tokenOf(run, secret);
+  if (token === undefined) return { decision: { do: 'bootstrap', why: 'the kubeconfig holds no token' }, token };
+  if (options.checkToken && (await isRejected(run, workspace, token)))
+    return { decision: { do: 'bootstrap', why: 'the workspace rejects the token' }, token };
+  return { decision, token };
 }
 
-/** What is there, without changing anything. A token that is due for renewal still counts as granted. */
-export async function judgeWorkspaceAccess(run: Run, access: AccessSpec): Promise<Verdict> {
-  const { decision } = await decide(run, access);
-  if (decision.do === 'use') return { state: 'granted', secret: workspaceSecret(run), renewAt: decision.renewAt };
-  if (decision.do === 'renew') return { state: 'granted', secret: workspaceSecret(run), renewAt: run.now() };
-  return {
-    state: 'waiting',
-    reason: REASON.waitingForWorkspaceAccess,
-    message: 'the workspace access is not there yet',
-  };
+/**
+ * What is there, without changing anything. A token that is due for renewal still counts as granted. For an object that
+ * is being deleted also whether its workspace takes the token, and whether it is on its way out itself.
+ */
+export async function judgeWorkspaceAccess(
+  run: Run,
+  workspace: WorkspacePort,
+  object: ServiceObject,
+  access: AccessSpec,
+): Promise<Verdict> {
+  const { decision } = await decide(run, workspace, access, { checkToken: isDeleting(object) });
+  if (decision.do === 'use') return granted(run, decision.renewAt);
+  if (decision.do === 'renew') return granted(run, run.now());
+  if (isDeleting(object) && (await lookAtGround(run, workspace, object)) === 'leaving') return LEAVING;
+  return waitFor('the workspace access is not there yet');
 }
 
 /**
  * Sees to it that the platform cluster holds a kubeconfig of the tenant's workspace with exactly the declared
- * permissions, good for a while.
+ * permissions, good for a while. One that the workspace rejects is replaced.
  */
-export async function ensureWorkspaceAccess(run: Run, workspace: WorkspacePort, access: AccessSpec): Promise<Verdict> {
-  const { decision, secret } = await decide(run, access);
+export async function ensureWorkspaceAccess(
+  run: Run,
+  workspace: WorkspacePort,
+  object: ServiceObject,
+  access: AccessSpec,
+): Promise<Verdict> {
+  const { decision, token } = await decide(run, workspace, access, { checkToken: true });
+  // Renewal needs no claim: workloads keep their access while a tenant makes up his mind.
+  const kept = await keep(run, workspace, access, decision, token);
+  if (isDeleting(object)) return kept ?? makeForDeletion(run, workspace, object, access);
+  return (await claimsVerdict(run, workspace)) ?? kept ?? make(run, workspace, access);
+}
+
+/** Access that is there, renewed where that is due; undefined where it has to be made. */
+async function keep(
+  run: Run,
+  workspace: WorkspacePort,
+  access: AccessSpec,
+  decision: WorkspaceAccessDecision,
+  token: string | undefined,
+): Promise<Verdict | undefined> {
   switch (decision.do) {
     case 'use':
-      return { state: 'granted', secret: workspaceSecret(run), renewAt: decision.renewAt };
+      return granted(run, decision.renewAt);
     case 'wait':
-      return {
-        state: 'waiting',
-        reason: REASON.waitingForWorkspaceAccess,
-        message: decision.message,
-        retryAfterMs: 1_000,
-      };
+      return waitFor(decision.message, 1_000);
+    case 'bootstrap':
+      run.log.info({ why: decision.why }, 'workspace access has to be made');
+      return undefined;
     case 'renew':
       try {
-        return await store(run, workspace, access, await renew(run, workspace, secret as Secret));
+        const next = await requestToken(run, workspace, token ?? '');
+        run.log.info({ expiresAt: next.expiresAt }, 'workspace token renewed');
+        return await store(run, workspace, access, next);
       } catch (error) {
         if (!isDenied(error)) throw error;
         run.log.info('the token was rejected; starting over');
+        return undefined;
       }
-      break;
-    case 'bootstrap':
-      run.log.debug({ why: decision.why }, 'bootstrapping the workspace access');
   }
+}
+
+/** In a workspace that goes away nothing is made any more. */
+async function makeForDeletion(
+  run: Run,
+  workspace: WorkspacePort,
+  object: ServiceObject,
+  access: AccessSpec,
+): Promise<Verdict> {
+  switch (await lookAtGround(run, workspace, object)) {
+    case 'leaving':
+      return LEAVING;
+    case 'unsettled':
+      return (await claimsVerdict(run, workspace)) ?? waitFor(NAMESPACE_TERMINATING, 1_000);
+    case 'there':
+      return make(run, workspace, access);
+  }
+}
+
+async function make(run: Run, workspace: WorkspacePort, access: AccessSpec): Promise<Verdict> {
   try {
-    return await store(run, workspace, access, await bootstrap(run, workspace, access));
+    return await store(run, workspace, access, await bootstrapToken(run, workspace, access));
   } catch (error) {
-    return explainRefusal(error);
+    if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
+    if (/being terminated/.test(error.message)) return waitFor(NAMESPACE_TERMINATING, 1_000);
+    // Accepted, or taken back, a moment ago: the binding says so before, or after, it is in force.
+    return (
+      (await claimsVerdict(run, workspace)) ?? {
+        state: 'waiting',
+        reason: REASON.claimNotAccepted,
+        message: `The workspace refuses what its APIBinding accepts: ${error.message}`,
+        retryAfterMs: 1_000,
+      }
+    );
   }
-}
-
-/** Claims that nobody accepted answer 403, or a plain 404: the tenant is told which one it is about. */
-function explainRefusal(error: unknown): Verdict {
-  if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
-  const terminating = /being terminated/.test(error.message);
-  return {
-    state: 'waiting',
-    reason: terminating ? REASON.waitingForWorkspaceAccess : REASON.claimNotAccepted,
-    message: terminating
-      ? 'The namespace of an earlier access is still being removed from the workspace'
-      : `A permission claim of the APIExport is not accepted by the workspace's APIBinding: ${error.message}`,
-    retryAfterMs: terminating ? 1_000 : 5_000,
-  };
-}
-
-async function renew(run: Run, workspace: WorkspacePort, secret: Secret): Promise<Token> {
-  const where = `${secret.metadata.namespace}/${secret.metadata.name}`;
-  const { token } = parseKubeconfig(kubeconfigFromSecret(secret, where), where);
-  return requestToken(run, workspace, token ?? '');
-}
-
-async function bootstrap(run: Run, workspace: WorkspacePort, access: AccessSpec): Promise<Token> {
-  const { virtual } = workspace;
-  const objects = workspaceObjects(run.provider.name, access);
-  for (const { type, object } of objects) await virtual.apply(type, object);
-  await pruneRoles(virtual, run.provider.name, objects);
-  const { type, object } = bootstrapSecret(run.provider.name);
-  await virtual.apply(type, object);
-  const { name, namespace } = object.metadata;
-  const first = await patiently(async () => {
-    const filled = await virtual.get<Secret>(type, name, namespace);
-    const encoded = filled?.data?.['token'];
-    return encoded ? Buffer.from(encoded, 'base64').toString('utf8') : undefined;
-  });
-  if (!first) throw new RuntimeError('NOT_READY', `kcp did not fill the Secret ${namespace}/${name} with a token`);
-  run.secrets.add(first);
-  const token = await patiently(() =>
-    // The roles are a moment old: not every part of the server knows them yet.
-    requestToken(run, workspace, first).catch((error: unknown) => {
-      if (isDenied(error)) return undefined;
-      throw error;
-    }),
-  );
-  if (!token) throw new RuntimeError('NOT_READY', 'the workspace does not let our ServiceAccount ask for a token');
-  await virtual.delete(type, name, { namespace });
-  return token;
-}
-
-async function requestToken(run: Run, workspace: WorkspacePort, bearer: string): Promise<Token> {
-  const { namespace, serviceAccount } = workspaceNames(run.provider.name);
-  const client = run.clients.clientFor(workspace.credentials(bearer)).fenced(run.guard);
-  const issuedAt = run.now();
-  const answer = await client.post<{ status: { token: string; expirationTimestamp: string } }>(
-    `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`,
-    {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { expirationSeconds: TOKEN_LIFE_SECONDS },
-    },
-  );
-  run.secrets.add(answer.status.token);
-  return { token: answer.status.token, issuedAt, expiresAt: new Date(answer.status.expirationTimestamp) };
 }
 
 async function store(run: Run, workspace: WorkspacePort, access: AccessSpec, token: Token): Promise<Verdict> {
   const reference = workspaceSecret(run);
   const wanted = wantedOf(run, access);
-  const renewAt = renewalTime(token.issuedAt, token.expiresAt);
-  const labels = {
-    [RUNTIME_LABEL]: run.provider.name,
-    [MANAGED_BY_LABEL]: shortenName(run.provider.controllerName),
-  };
+  const renewAt = renewalTime(token.issuedAt, token.expiresAt, workspace.tuning.renewalThreshold);
   await run.platform.apply<Secret>(SECRETS, {
     metadata: {
       name: reference.name,
       namespace: reference.namespace,
-      labels,
+      labels: {
+        [RUNTIME_LABEL]: run.provider.name,
+        [MANAGED_BY_LABEL]: shortenName(run.provider.controllerName),
+      },
       annotations: {
         [OBJECT_ANNOTATION]: wanted.object,
         [PERMISSIONS_ANNOTATION]: wanted.permissions,
@@ -180,26 +167,17 @@ async function store(run: Run, workspace: WorkspacePort, access: AccessSpec, tok
       [reference.key]: Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64'),
     },
   });
-  return { state: 'granted', secret: reference, renewAt };
+  return granted(run, renewAt);
 }
 
-/** The tenant namespace of a workspace; that of a ControlPlane is the platform's to make. */
-export async function ensureTenantNamespace(run: Run): Promise<void> {
-  if (await run.platform.get(NAMESPACES, run.tenantNamespace)) return;
-  await run.platform.apply(NAMESPACES, {
-    metadata: {
-      name: run.tenantNamespace,
-      labels: { [RUNTIME_LABEL]: run.provider.name },
-      annotations: { [OBJECT_ANNOTATION]: formatObjectKey(run.key) },
-    },
-  });
+const NAMESPACE_TERMINATING = 'The namespace of an earlier access is still being removed from the workspace';
+const LEAVING: Verdict = { state: 'gone', message: 'The workspace is on its way out; its content goes with it' };
+
+function granted(run: Run, renewAt: Date): Verdict {
+  return { state: 'granted', secret: workspaceSecret(run), renewAt };
 }
 
-async function patiently<T>(attempt: () => Promise<T | undefined>): Promise<T | undefined> {
-  const end = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const result = await attempt();
-    if (result !== undefined || Date.now() >= end) return result;
-    await sleep(POLL_MS);
-  }
+function waitFor(message: string, retryAfterMs?: number): Verdict {
+  const verdict = { state: 'waiting', reason: REASON.waitingForWorkspaceAccess, message } as const;
+  return retryAfterMs === undefined ? verdict : { ...verdict, retryAfterMs };
 }

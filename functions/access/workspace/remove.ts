@@ -10,9 +10,7 @@ import {
 } from '../../../shared/kube/resources.ts';
 import type { ResourceType } from '../../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL } from '../../../shared/names.ts';
-import type { Run } from '../../run.ts';
-import { type WorkspaceObject, workspaceNames, workspaceSecret } from './objects.ts';
-import type { WorkspacePort } from './port.ts';
+import { type WorkspaceObject, workspaceNames } from './objects.ts';
 
 /** Rights before the identity that has them. */
 const REMOVAL_ORDER: readonly ResourceType[] = [
@@ -52,18 +50,14 @@ export function pruneRoles(virtual: KubeClient, provider: string, keep: readonly
 }
 
 /**
- * Removes the access to a workspace: what is in the workspace first, rights before the identity, and then the Secret on
- * the platform. All of it before the object's finalizer goes, since our own reach into the workspace may end with it.
- * @param keepNamespaces another object of the workspace waits for its turn and will need them at once
+ * Removes all that the provider has in the workspace, rights before the identity that has them.
+ * @throws ApiError 403 or 404 while a claim is not accepted
  */
-export async function removeWorkspaceAccess(
-  run: Run,
-  workspace: WorkspacePort,
+export async function removeFromWorkspace(
+  virtual: KubeClient,
+  provider: string,
   keepNamespaces: boolean,
 ): Promise<void> {
-  const { virtual } = workspace;
-  await pruneWorkspaceObjects(virtual, run.provider.name, REMOVAL_ORDER, []);
-  if (!keepNamespaces) await virtual.delete(NAMESPACES, workspaceNames(run.provider.name).namespace);
-  const { name, namespace } = workspaceSecret(run);
-  await run.platform.delete(SECRETS, name, { namespace });
+  await pruneWorkspaceObjects(virtual, provider, REMOVAL_ORDER, []);
+  if (!keepNamespaces) await virtual.delete(NAMESPACES, workspaceNames(provider).namespace);
 }

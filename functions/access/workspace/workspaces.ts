@@ -1,12 +1,12 @@
-import { RuntimeError } from '../../../shared/errors.ts';
-import { isDenied } from '../../../shared/kube/api-error.ts';
-import type { Guard, HttpKubeClient } from '../../../shared/kube/client.ts';
-import type { KubeClient } from '../../../shared/kube/ports.ts';
-import { API_BINDINGS } from '../../../shared/kube/resources.ts';
-import { workspaceUrl } from '../../../shared/kube/workspace-url.ts';
+import { messageOf, RuntimeError } from '../../../shared/errors.ts';
+import { listBindings } from '../../../shared/kcp/bindings.ts';
 import { type KcpConnection, openKcpConnection } from '../../../shared/kcp/connection.ts';
 import type { KcpSettings } from '../../../shared/kcp/settings.ts';
-import type { WorkspacePort } from './port.ts';
+import type { Guard, HttpKubeClient } from '../../../shared/kube/client.ts';
+import type { KubeClient } from '../../../shared/kube/ports.ts';
+import { workspaceUrl } from '../../../shared/kube/workspace-url.ts';
+import { isDeleting } from '../../../shared/status.ts';
+import { DEFAULT_WORKSPACE_TUNING, type WorkspacePort, type WorkspaceTuning } from './port.ts';
 
 /** A rotated Secret, or a shard that came or went, is noticed after this. */
 const CONNECTION_LIFE_MS = 30_000;
@@ -15,87 +15,146 @@ const CONNECTION_LIFE_MS = 30_000;
 export const LOGICAL_CLUSTER_ANNOTATION = 'kcp.io/cluster';
 
 interface Known {
-  settings: string;
   connection: KcpConnection;
-  endpoints: string[];
-  until: number;
+  /** Undefined: there is no endpoint slice. */
+  endpoints: readonly string[] | undefined;
+}
+
+export interface WorkspacesOptions {
+  exportName: string;
+  /** Address of kcp for the kubeconfigs that are handed out; default: that of the runtime's own kubeconfig. */
+  externalUrl?: string | undefined;
+  tuning?: Partial<WorkspaceTuning> | undefined;
 }
 
 /** Opens tenants' workspaces through the runtime's own kcp access. Remembers the connection, not what is behind it. */
 export class Workspaces {
   readonly #exportName: string;
-  /** Address of kcp for the kubeconfigs that are handed out; default: that of the runtime's own kubeconfig. */
   readonly #externalUrl: string | undefined;
-  #known: Known | undefined;
+  readonly #tuning: WorkspaceTuning;
+  #known: { settings: string; until: number; value: Promise<Known> } | undefined;
   readonly #endpointOf = new Map<string, string>();
 
-  constructor(exportName: string, externalUrl?: string) {
+  constructor({ exportName, externalUrl, tuning }: WorkspacesOptions) {
     this.#exportName = exportName;
     this.#externalUrl = externalUrl;
+    this.#tuning = { ...DEFAULT_WORKSPACE_TUNING, ...tuning };
   }
 
   /**
-   * @throws RuntimeError `NOT_READY` while the APIExport has no endpoint for the workspace
+   * @returns `unbound` when every shard of the export was read and none knows the workspace
+   * @throws RuntimeError `NOT_READY` when that can't be told, e.g. while a shard does not answer
    */
   async open(
     platform: KubeClient,
     settings: KcpSettings,
     logicalCluster: string,
     guard: Guard,
-  ): Promise<WorkspacePort> {
-    const { connection, endpoints } = await this.#connect(platform, settings);
-    const endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
+  ): Promise<WorkspacePort | 'unbound'> {
+    let { connection, endpoints } = await this.#connect(platform, settings);
+    let endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
+    if (endpoint === undefined) {
+      // By what was read a while ago: the workspace's shard may be new.
+      this.#known = undefined;
+      ({ connection, endpoints } = await this.#connect(platform, settings));
+      endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
+    }
+    if (endpoint === undefined) return 'unbound';
     const { ca, tlsServerName, insecure } = connection.credentials;
-    const server = workspaceUrl(this.#externalUrl ?? connection.base, logicalCluster);
+    const at = (base: string) => (token: string) => ({
+      server: workspaceUrl(base, logicalCluster),
+      ca,
+      tlsServerName,
+      insecure,
+      token,
+    });
+    const virtual = connection.at(workspaceUrl(endpoint, logicalCluster)).fenced(guard);
     return {
       logicalCluster,
-      virtual: connection.at(workspaceUrl(endpoint, logicalCluster)).fenced(guard),
-      credentials: (token) => ({ server, ca, tlsServerName, insecure, token }),
+      tuning: this.#tuning,
+      virtual,
+      credentials: at(this.#externalUrl ?? connection.base),
+      ownCredentials: at(connection.base),
+      binding: async () => {
+        const { items } = await listBindings(virtual);
+        return items.find((binding) => !isDeleting(binding)) ?? items[0];
+      },
       isBound: async () => {
         const bound = await boundWorkspaces(connection.at(workspaceUrl(endpoint, '*')));
-        if (!bound.has(logicalCluster)) this.#endpointOf.delete(logicalCluster);
-        return bound.has(logicalCluster);
+        if (bound.has(logicalCluster)) return true;
+        this.#endpointOf.delete(logicalCluster);
+        this.#known = undefined;
+        const now = (await connection.findEndpointUrls(this.#exportName)) ?? [];
+        // It may be bound at an address that is new: only the next look, which begins with them all, can tell.
+        if (now.some((url) => !endpoints?.includes(url)))
+          throw new RuntimeError('NOT_READY', `the addresses of APIExport ${this.#exportName} have changed`);
+        return false;
       },
     };
   }
 
-  async #connect(platform: KubeClient, settings: KcpSettings): Promise<Known> {
+  #connect(platform: KubeClient, settings: KcpSettings): Promise<Known> {
     const id = JSON.stringify(settings);
-    if (this.#known?.settings === id && Date.now() < this.#known.until) return this.#known;
-    const connection = await openKcpConnection(platform, settings);
-    const endpoints = await connection.endpointUrls(this.#exportName);
-    // One that has no address yet is asked again next time.
-    const until = endpoints.length > 0 ? Date.now() + CONNECTION_LIFE_MS : 0;
-    this.#known = { settings: id, connection, endpoints, until };
-    return this.#known;
+    if (this.#known?.settings === id && Date.now() < this.#known.until) return this.#known.value;
+    const known = { settings: id, until: Date.now() + CONNECTION_LIFE_MS, value: this.#read(platform, settings) };
+    this.#known = known;
+    // Without an address, or an answer, it is asked again next time.
+    known.value.then(
+      ({ endpoints }) => void (endpoints?.length || (known.until = 0)),
+      () => (known.until = 0),
+    );
+    return known.value;
   }
 
-  async #endpoint(connection: KcpConnection, endpoints: string[], logicalCluster: string): Promise<string> {
+  async #read(platform: KubeClient, settings: KcpSettings): Promise<Known> {
+    const connection = await openKcpConnection(platform, settings);
+    return { connection, endpoints: await connection.findEndpointUrls(this.#exportName) };
+  }
+
+  async #endpoint(
+    connection: KcpConnection,
+    endpoints: readonly string[] | undefined,
+    logicalCluster: string,
+  ): Promise<string | undefined> {
+    if (endpoints === undefined)
+      throw new RuntimeError('NOT_READY', `APIExport ${this.#exportName} has no endpoint slice yet`);
     const [only, ...more] = endpoints;
-    if (only === undefined)
-      throw new RuntimeError('NOT_READY', `APIExport ${this.#exportName} has no endpoint: no workspace binds it`);
-    if (more.length === 0) return only;
+    if (only === undefined || more.length === 0) return only;
     const remembered = this.#endpointOf.get(logicalCluster);
     if (remembered !== undefined && endpoints.includes(remembered)) return remembered;
-    for (const url of endpoints) {
-      const bound = await boundWorkspaces(connection.at(workspaceUrl(url, '*'))).catch((error: unknown) => {
-        if (isDenied(error)) return new Set<string>(); // a matter of this shard alone
-        throw error;
-      });
-      for (const each of bound) this.#endpointOf.set(each, url);
-    }
+    const problems = await this.#ask(connection, endpoints, logicalCluster);
     const found = this.#endpointOf.get(logicalCluster);
-    if (found === undefined)
-      throw new RuntimeError(
-        'NOT_READY',
-        `no shard serves workspace ${logicalCluster} for APIExport ${this.#exportName}`,
-      );
-    return found;
+    if (found !== undefined && endpoints.includes(found)) return found;
+    if (problems.length > 0)
+      throw new RuntimeError('NOT_READY', `no shard is known to serve ${logicalCluster}; ${problems.join('; ')}`);
+    return undefined;
+  }
+
+  /** Asks all shards at once, and waits no longer than for the one that knows the workspace: another may be down. */
+  async #ask(connection: KcpConnection, endpoints: readonly string[], logicalCluster: string): Promise<string[]> {
+    const problems: string[] = [];
+    await new Promise<void>((resolve) => {
+      let open = endpoints.length;
+      for (const url of endpoints)
+        void boundWorkspaces(connection.at(workspaceUrl(url, '*')))
+          .then(
+            (bound) => {
+              for (const each of bound) this.#endpointOf.set(each, url);
+              if (bound.has(logicalCluster)) resolve();
+            },
+            (error: unknown) => void problems.push(messageOf(error)),
+          )
+          .finally(() => {
+            open -= 1;
+            if (open === 0) resolve();
+          });
+    });
+    return problems;
   }
 }
 
-/** Logical clusters that bind the export, as one shard sees them; readable without any claim. */
+/** Logical clusters that bind the export, as one shard sees them. */
 async function boundWorkspaces(wildcard: HttpKubeClient): Promise<Set<string>> {
-  const { items } = await wildcard.list(API_BINDINGS, { metadataOnly: true });
+  const { items } = await listBindings(wildcard, { metadataOnly: true });
   return new Set(items.flatMap((each) => each.metadata.annotations?.[LOGICAL_CLUSTER_ANNOTATION] ?? []));
 }

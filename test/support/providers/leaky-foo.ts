@@ -1,13 +1,13 @@
-import type { Provider, ProviderContext } from '../../../functions/provider.ts';
+import type { Provider, DeleteContext } from '../../../functions/provider.ts';
 import foo from '../../../functions/providers/foo/provider.ts';
 import { credentialsInKubeconfig } from '../secret-scan.ts';
 
 /** Foo by an author who is careless with credentials: logs, reports and throws them. */
-function blurtOut(ctx: ProviderContext<unknown>): string {
+function blurtOut(ctx: DeleteContext<unknown>): string {
   const tokens = [ctx.mcp, ctx.workload].map(
     (cluster) => credentialsInKubeconfig('', cluster?.kubeconfig ?? '')[0]?.value,
   );
-  ctx.log.info({ kubeconfig: ctx.mcp.kubeconfig, tokens }, `calling with ${tokens.join(' and ')}`);
+  ctx.log.info({ kubeconfig: ctx.mcp?.kubeconfig, tokens }, `calling with ${tokens.join(' and ')}`);
   ctx.log.error(new Error(`refused: ${ctx.workload?.kubeconfig}`));
   return tokens.join(' and ');
 }

@@ -18,6 +18,7 @@ const object = (group: string, id: string, uid = id): SeenObject => ({
   generation: 1,
   resourceVersion: '1',
   deleting: false,
+  claimed: false,
   operation: undefined,
 });
 const request = (owner: string | undefined): SeenRequest => ({

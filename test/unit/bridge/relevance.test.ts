@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { freesItsWorkspace, relevance } from '../../../bridge/relevance.ts';
+import { freesItsWorkspace, relevance, vanished } from '../../../bridge/relevance.ts';
 import type { SeenObject } from '../../../bridge/seen-objects.ts';
 
 const object = (fields: Partial<SeenObject> = {}): SeenObject => ({
@@ -9,6 +9,7 @@ const object = (fields: Partial<SeenObject> = {}): SeenObject => ({
   generation: 1,
   resourceVersion: '1',
   deleting: false,
+  claimed: false,
   operation: undefined,
   ...fields,
 });
@@ -77,4 +78,17 @@ test('an object that was replaced by another of its name frees its workspace; on
   expect(freesItsWorkspace({ kind: 'changed', before: object(), now: object({ uid: 'u2' }) })).toBe(true);
   expect(freesItsWorkspace({ kind: 'changed', before: object(), now: object({ generation: 2 }) })).toBe(false);
   expect(freesItsWorkspace({ kind: 'added', now: object() })).toBe(false);
+});
+
+test('an object that lost our finalizer gets it back, unless it is being deleted', () => {
+  expect(changed({ claimed: true }, { claimed: false })).toEqual(act('FinalizerLost', 'user'));
+  expect(changed({ claimed: true, deleting: true }, { claimed: false, deleting: true })).toEqual(
+    skip('StatusOrMetadataOnly'),
+  );
+});
+
+test('an object that we held and that is gone without a deletion has vanished; others have not', () => {
+  expect(vanished({ kind: 'gone', before: object({ claimed: true }) })).toBe(true);
+  expect(vanished({ kind: 'gone', before: object({ claimed: true, deleting: true }) })).toBe(false);
+  expect(vanished({ kind: 'gone', before: object() })).toBe(false);
 });

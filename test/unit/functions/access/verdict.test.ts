@@ -21,6 +21,17 @@ describe('all of the access', () => {
     }
   });
 
+  test('is there for a deletion when the end user cluster is gone, as soon as the workload cluster can be reached', () => {
+    const gone: Verdict = { state: 'gone', message: 'g' };
+    expect(grantedAccess({ mcp: gone, workload: granted('w') })).toEqual({
+      mcp: 'gone',
+      workload: secret('w'),
+      renewAt: undefined,
+    });
+    expect(grantedAccess({ mcp: gone, workload: waiting })).toBeUndefined();
+    expect(worst({ mcp: gone, workload: waiting })).toBe(waiting);
+  });
+
   test('needs no workload cluster where none is ordered', () => {
     expect(grantedAccess({ mcp: granted('m'), workload: undefined })).toMatchObject({
       mcp: secret('m'),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { parseEnvironment, redisSettings } from '../../../../functions/cli/settings.ts';
+import { workspaceTuning, parseEnvironment, redisSettings } from '../../../../functions/cli/settings.ts';
 import { isRuntimeError, messageOf } from '../../../../shared/errors.ts';
 
 const REDIS_URL = 'redis://localhost:6379';
@@ -21,12 +21,27 @@ describe('the environment', () => {
   test('has a default for everything but Redis', () => {
     expect(parseEnvironment({ REDIS_URL, PATH: '/bin' })).toEqual({
       REDIS_URL,
+      TOKEN_LIFE: 7 * 24 * 3_600_000,
+      TOKEN_RENEWAL_THRESHOLD: 0.8,
+      TEARDOWN_PATIENCE: 600_000,
       POD_NAMESPACE: 'default',
       CONCURRENCY: 20,
       RUN_LIMIT: 60_000,
       LEASE_DURATION: 15_000,
       JOB_LOCK_DURATION: 15_000,
     });
+  });
+
+  test('tokens for workspaces live as long as kcp allows or longer, and are renewed before they end', () => {
+    const env = parseEnvironment({
+      REDIS_URL,
+      TOKEN_LIFE: '10m',
+      TOKEN_RENEWAL_THRESHOLD: '0.5',
+      TEARDOWN_PATIENCE: '1m',
+    });
+    expect(workspaceTuning(env)).toEqual({ tokenLifeSeconds: 600, renewalThreshold: 0.5, teardownPatienceMs: 60_000 });
+    expect(problemOf({ REDIS_URL, TOKEN_LIFE: '9m' })).toContain('TOKEN_LIFE: expected a duration');
+    expect(problemOf({ REDIS_URL, TOKEN_RENEWAL_THRESHOLD: '1' })).toContain('TOKEN_RENEWAL_THRESHOLD');
   });
 
   test('an empty variable is the same as none, as deployments set them', () => {

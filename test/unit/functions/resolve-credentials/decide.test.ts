@@ -27,6 +27,11 @@ describe('what follows from the access that there is', () => {
     });
   });
 
+  test('a workspace that is gone: the provider still removes what is elsewhere', () => {
+    const access = { mcp: { state: 'gone', message: 'going' } as const, workload: granted };
+    expect(decideAfterAccess(dying, access)).toEqual({ outcome: { kind: 'done', next: [DELETE_REQUESTED] } });
+  });
+
   test('something open: the object says what it waits for, with the phase of its life', () => {
     expect(decideAfterAccess(living, { mcp: granted, workload: waiting })).toEqual({
       status: {

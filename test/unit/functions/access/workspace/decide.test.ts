@@ -70,7 +70,7 @@ describe('what is done about the kubeconfig of a workspace', () => {
 describe('renewal', () => {
   test('is due at 80 % of what the server granted', () => {
     const issued = new Date('2026-03-01T00:00:00Z');
-    expect(renewalTime(issued, new Date('2026-03-08T00:00:00Z'))).toEqual(new Date('2026-03-06T14:24:00Z'));
-    expect(renewalTime(issued, new Date('2026-03-01T00:10:00Z'))).toEqual(new Date('2026-03-01T00:08:00Z'));
+    expect(renewalTime(issued, new Date('2026-03-08T00:00:00Z'), 0.8)).toEqual(new Date('2026-03-06T14:24:00Z'));
+    expect(renewalTime(issued, new Date('2026-03-01T00:10:00Z'), 0.8)).toEqual(new Date('2026-03-01T00:08:00Z'));
   });
 });

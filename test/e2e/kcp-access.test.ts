@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { DEFAULT_UPKEEP } from '../../bridge/tuning.ts';
+import { providerConfig } from '../../functions/api/provider-config.ts';
+import { serviceApi } from '../../functions/api/service-api.ts';
+import { defineProvider } from '../../functions/provider.ts';
+import type { RunningRuntime } from '../../functions/compose.ts';
+import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
+import {
+  API_BINDINGS,
+  CLUSTER_ROLE_BINDINGS,
+  CONFIG_MAPS,
+  NAMESPACES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from '../../shared/kube/resources.ts';
+import type { AccessSpec, Secret } from '../../shared/model/access.ts';
+import { conditionOf } from '../../shared/status.ts';
+import type { ApiBinding } from '../support/bindings.ts';
+import { allowed, refused } from '../support/calls.ts';
+import { KcpTenants } from '../support/kcp-stage.ts';
+import { PATIENCE } from '../support/orders.ts';
+import { createStage, type Stage } from '../support/stage.ts';
+import { eventually } from '../support/wait.ts';
+import type { TenantWorkspace } from '../support/workspaces.ts';
+
+const NAMES = { group: 'agents.example.org', version: 'v1alpha1' };
+/** Lets our ServiceAccount ask for tokens of itself. */
+const TOKEN_BINDING = 'service-provider-agents-token';
+/** kcp grants no shorter life. */
+const LIFE_SECONDS = 600;
+const SECRETS_ACCESS: AccessSpec = {
+  permissions: [{ rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['*'] }] }],
+};
+const READ: AccessSpec = {
+  permissions: [{ rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }] }],
+};
+
+/** Installs nothing but an agent's kubeconfig: a copy on the workload cluster, which is what workloads run with. */
+const agents = defineProvider({
+  name: 'agents',
+  api: serviceApi({ ...NAMES, kind: 'Agent', spec: z.object({ foo: z.string().optional() }) }),
+  config: providerConfig({ ...NAMES, spec: z.object({}), kcp: true, pollInterval: '10s' }),
+  workloadCluster: true,
+  access: { mcp: READ, workload: SECRETS_ACCESS },
+  kcp: { permissionClaims: [{ group: '', resource: 'configmaps', verbs: ['get', 'list'] }] },
+  async createOrUpdate(ctx) {
+    const kubeconfig = Buffer.from(ctx.mcp.kubeconfig).toString('base64');
+    await ctx.workload?.client.apply<Secret>(SECRETS, {
+      metadata: { name: `agent-${ctx.identity}`, namespace: 'default' },
+      data: { kubeconfig },
+    });
+  },
+  async delete(ctx) {
+    await ctx.workload?.client.delete(SECRETS, `agent-${ctx.identity}`, { namespace: 'default' });
+  },
+});
+
+let stage: Stage;
+let tenants: KcpTenants;
+let runtime: RunningRuntime;
+
+beforeAll(async () => {
+  stage = await createStage({ provider: agents, kcp: true });
+  tenants = new KcpTenants(stage);
+  runtime = await start();
+});
+
+afterAll(() => stage?.stop());
+
+function start(renewalThreshold = 0.8): Promise<RunningRuntime> {
+  return stage.run({
+    workspaceTuning: { tokenLifeSeconds: LIFE_SECONDS, renewalThreshold, teardownPatienceMs: 15_000 },
+    bridgeTuning: { timerSweepMs: 50, parkedSweepMs: 200, epochCheckMs: 300, upkeep: DEFAULT_UPKEEP },
+  });
+}
+
+/** The copy that a workload runs with, as it is now. */
+async function embedded(workspace: TenantWorkspace, name = 'mine'): Promise<{ token: string; client: HttpKubeClient }> {
+  const workload = await tenants.workloadCluster(workspace, name);
+  const secret = await workload.get<Secret>(SECRETS, `agent-${workspace.logicalCluster}`, 'default');
+  const credentials = parseKubeconfig(kubeconfigFromSecret(secret ?? {}, 'the workload'), 'the workload');
+  return { token: credentials.token ?? '', client: clientFor(credentials) };
+}
+
+async function another(workspace: TenantWorkspace, than: string): Promise<Awaited<ReturnType<typeof embedded>>> {
+  const next = await eventually(
+    'the workload has another token',
+    async () => {
+      const now = await embedded(workspace);
+      return now.token !== than && now;
+    },
+    PATIENCE,
+  );
+  return next;
+}
+
+const ready = async (workspace: TenantWorkspace): Promise<void> => {
+  await tenants.orders(workspace).create('mine', 'x');
+  await tenants.orders(workspace).untilReady('mine');
+};
+const failures = () => stage.steps.filter(({ outcome }) => outcome.kind === 'failed');
+const lifeOf = (token: string): { iat: number; exp: number } =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as { iat: number; exp: number };
+
+describe('a token that the workspace rejects is replaced, and the workload follows', () => {
+  test.each([
+    ['its ServiceAccount was deleted', SERVICE_ACCOUNTS, 'service-provider-agents', 'service-provider-agents'],
+    ['our namespace was deleted', NAMESPACES, 'service-provider-agents', undefined],
+  ])('%s', async (_what, type, name, namespace) => {
+    const workspace = await tenants.bound(`revoked-${type.plural}`);
+    await ready(workspace);
+    const before = await embedded(workspace);
+    await allowed(() => before.client.list(CONFIG_MAPS));
+    await workspace.client.delete(type, name, { namespace });
+    const after = await another(workspace, before.token);
+    await allowed(() => after.client.list(CONFIG_MAPS));
+    expect(await refused(() => after.client.list(SECRETS))).toBe(true);
+    await tenants.orders(workspace).untilReady('mine');
+  });
+
+  test('a kubeconfig that somebody spoilt', async () => {
+    const workspace = await tenants.bound('spoilt');
+    await ready(workspace);
+    const before = await embedded(workspace);
+    const { name = '', namespace = '' } = (await tenants.secretOf(workspace))?.metadata ?? {};
+    const data = { kubeconfig: Buffer.from('{}').toString('base64') };
+    await tenants.platform.mergePatch(SECRETS, name, { data }, { namespace });
+    const after = await another(workspace, before.token);
+    expect(await allowed(() => after.client.list(CONFIG_MAPS))).toBe(true);
+  });
+});
+
+describe('permission claims', () => {
+  const accept = async (workspace: TenantWorkspace, state: (resource: string) => 'Accepted' | 'Rejected') => {
+    const binding = await workspace.client.get<ApiBinding>(API_BINDINGS, tenants.exportName);
+    const permissionClaims = binding?.spec.permissionClaims?.map((claim) => ({
+      ...claim,
+      state: state(claim.resource),
+    }));
+    await workspace.client.mergePatch(API_BINDINGS, tenants.exportName, { spec: { permissionClaims } });
+  };
+  const reason = 'PermissionClaimNotAccepted';
+
+  test.each(['secrets', 'configmaps', 'rolebindings'])(
+    '%s is not accepted: said, and served as soon as it is',
+    async (claim) => {
+      const workspace = await tenants.bound(`without-${claim}`, { claims: ({ resource }) => resource !== claim });
+      await tenants.orders(workspace).create('mine', 'x');
+      const object = await tenants.orders(workspace).untilReason('mine', reason);
+      expect(object.status?.phase).toBe('Progressing');
+      expect(conditionOf(object, 'Ready')?.message).toContain(claim);
+      expect(conditionOf(object, 'Ready')?.message).not.toMatch(/namespaces|serviceaccounts/);
+      await accept(workspace, () => 'Accepted');
+      await tenants.orders(workspace).untilReady('mine');
+    },
+  );
+
+  test('none is accepted: all are named, and a deletion is not held up', async () => {
+    const workspace = await tenants.bound('without-all', { claims: 'none' });
+    await tenants.orders(workspace).create('mine', 'x');
+    const object = await tenants.orders(workspace).untilReason('mine', reason);
+    for (const claim of ['namespaces', 'secrets', 'serviceaccounts', 'clusterroles.rbac.authorization.k8s.io'])
+      expect(conditionOf(object, 'Ready')?.message).toContain(claim);
+    await tenants.orders(workspace).remove('mine');
+    await tenants.orders(workspace).untilGone('mine');
+    await tenants.untilPlatformIsClean(workspace);
+  });
+
+  test('one that is rejected later is said, the workload keeps its access, and it ends by itself', async () => {
+    const workspace = await tenants.bound('rejecting');
+    await ready(workspace);
+    const { client } = await embedded(workspace);
+    await accept(workspace, (resource) => (resource === 'clusterroles' ? 'Rejected' : 'Accepted'));
+    const object = await tenants.orders(workspace).untilReason('mine', reason);
+    expect(conditionOf(object, 'Ready')?.message).toContain('clusterroles.rbac.authorization.k8s.io');
+    await allowed(() => client.list(CONFIG_MAPS));
+    await accept(workspace, () => 'Accepted');
+    await tenants.orders(workspace).untilReady('mine');
+  });
+
+  test('one that is missing holds up a teardown for a while, and not for ever', async () => {
+    const workspace = await tenants.bound('stubborn');
+    await ready(workspace);
+    const { client } = await embedded(workspace);
+    const workload = await tenants.workloadCluster(workspace, 'mine');
+    await accept(workspace, (resource) => (resource === 'secrets' ? 'Rejected' : 'Accepted'));
+    await tenants.orders(workspace).untilReason('mine', reason);
+    await tenants.orders(workspace).remove('mine');
+    await tenants
+      .orders(workspace)
+      .until(
+        'mine',
+        'Terminating for want of the claim',
+        (object) => object.status?.phase === 'Terminating' && conditionOf(object, 'Ready')?.reason === reason,
+      );
+    await tenants.orders(workspace).untilGone('mine');
+    await tenants.untilPlatformIsClean(workspace);
+    expect(await workload.get(SECRETS, `agent-${workspace.logicalCluster}`, 'default')).toBeUndefined();
+    // The rights went before the claim was met with.
+    await eventually('the kubeconfig is worth nothing', () => refused(() => client.list(CONFIG_MAPS)), PATIENCE);
+  });
+
+  test('can be accepted for what carries our label alone', async () => {
+    const matchLabels = { 'service-provider.open-control-plane.io/provider': agents.name };
+    const workspace = await tenants.bound('selective', { selector: { matchLabels } });
+    await ready(workspace);
+    expect(await allowed(async () => (await embedded(workspace)).client.list(CONFIG_MAPS))).toBe(true);
+  });
+});
+
+describe('renewal', () => {
+  /** Of ten minutes. */
+  const SIX_SECONDS = 0.01;
+  const restart = async (renewalThreshold: number): Promise<void> => {
+    await runtime.stop();
+    runtime = await start(renewalThreshold);
+  };
+
+  test('before its time, the workload follows, the first token still works, no install fails', async () => {
+    await restart(SIX_SECONDS);
+    const workspace = await tenants.bound('renewing');
+    await ready(workspace);
+    const since = failures().length;
+    const first = await embedded(workspace);
+    const { iat, exp } = lifeOf(first.token);
+    expect(exp - iat).toBe(LIFE_SECONDS);
+    const second = await another(workspace, first.token);
+    const third = await another(workspace, second.token);
+    for (const { client } of [first, second, third]) await allowed(() => client.list(CONFIG_MAPS));
+    expect(lifeOf(third.token).exp).toBeGreaterThan(exp);
+    expect(failures().slice(since)).toEqual([]);
+  });
+
+  test('that is refused begins from the start', async () => {
+    await restart(SIX_SECONDS);
+    const workspace = await tenants.bound('refusing');
+    await ready(workspace);
+    const before = await embedded(workspace);
+    const { uid } = (await workspace.client.get(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING))?.metadata ?? {};
+    await workspace.client.delete(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING);
+    const made = await eventually(
+      'the right is given again',
+      () => workspace.client.get(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING),
+      PATIENCE,
+    );
+    expect(made.metadata.uid).not.toBe(uid);
+    const after = await another(workspace, before.token);
+    expect(await allowed(() => after.client.list(CONFIG_MAPS))).toBe(true);
+  });
+
+  // Ten minutes: kcp grants no token that ends sooner.
+  test.runIf(process.env['SLOW_TESTS'])(
+    'after the first token has ended, the copy in the workload still works',
+    async () => {
+      await restart(0.5);
+      const workspace = await tenants.bound('lasting');
+      await ready(workspace);
+      const since = failures().length;
+      const first = await embedded(workspace);
+      await eventually('the first token has ended', () => refused(() => first.client.list(CONFIG_MAPS)), {
+        timeout: (LIFE_SECONDS + 300) * 1_000,
+      });
+      const now = await embedded(workspace);
+      expect(now.token).not.toBe(first.token);
+      expect(await allowed(() => now.client.list(CONFIG_MAPS))).toBe(true);
+      expect(failures().slice(since)).toEqual([]);
+    },
+    (LIFE_SECONDS + 400) * 1_000,
+  );
+});

@@ -1,0 +1,290 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { DEFAULT_UPKEEP, DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
+import { provisionExport } from '../../bridge/kcp/provision.ts';
+import type { RunningRuntime } from '../../functions/compose.ts';
+import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
+import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
+import { createLogger } from '../../shared/log.ts';
+import {
+  API_BINDINGS,
+  API_EXPORT_ENDPOINT_SLICES,
+  API_EXPORTS,
+  CLUSTER_ROLES,
+  CONFIG_MAPS,
+  SECRETS,
+} from '../../shared/kube/resources.ts';
+import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
+import { workspaceNamespace } from '../../shared/names.ts';
+import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import { conditionOf } from '../../shared/status.ts';
+import { type ApiBinding, bindExport, type BindOptions } from '../support/bindings.ts';
+import { createKcpIdentity } from '../support/kcp-identity.ts';
+import { type Orders, ordersIn, PATIENCE } from '../support/orders.ts';
+import { configConditions, configureKcp, OwnKcp, writeKcpSecret } from '../support/own-kcp.ts';
+import { configMapValue, requestsIn } from '../support/requests.ts';
+import { createStage, QUICK, type Stage } from '../support/stage.ts';
+import { eventually } from '../support/wait.ts';
+import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
+
+const FOOS = foo.api.type;
+const EXPORT = foo.kcp?.exportName ?? '';
+const BRIDGE = {
+  ...QUICK.bridgeTuning,
+  upkeep: { ...DEFAULT_UPKEEP, upkeepMs: 500 },
+  watch: { ...DEFAULT_WATCH_TUNING, backoffLimitMs: 2_000 },
+};
+
+let stage: Stage;
+let own: OwnKcp;
+let runtime: RunningRuntime | undefined;
+const quiet = createLogger('error', 'test');
+
+beforeAll(async () => {
+  stage = await createStage({ provider: foo });
+  own = await OwnKcp.start(join(stage.landscape.dir, 'own-kcp'));
+});
+
+afterEach(async () => {
+  await runtime?.stop();
+  runtime = undefined;
+});
+
+afterAll(async () => {
+  await stage?.stop();
+  await own?.stop();
+});
+
+const start = async (): Promise<void> => void (runtime = await stage.run({ bridgeTuning: BRIDGE }));
+const problems = (): string => runtime?.ready().join('; ') ?? '';
+const conditions = (): Promise<string[]> => configConditions(stage.landscape, foo);
+const orders = ({ client }: TenantWorkspace): Orders => ordersIn(client, FOOS, 'default');
+const admin = () => own.kcp.admin;
+const condition = (wanted: string) =>
+  eventually(
+    `the ProviderConfig says ${wanted}`,
+    async (seen) => {
+      const all = await conditions();
+      seen(all);
+      return all.includes(wanted);
+    },
+    PATIENCE,
+  );
+const bind = (tenant: TenantWorkspace, services: TenantWorkspace, options?: BindOptions) =>
+  eventually('the tenant can bind', () => bindExport(tenant.client, services, EXPORT, options), PATIENCE);
+
+describe('every order in which things come to be ends Ready, without a restart', () => {
+  type What = 'kcp' | 'Secret' | 'workspace' | 'binding';
+
+  test.each<[string, What[]]>([
+    ['the Secret is there, then kcp, its workspace, a binding', ['Secret', 'kcp', 'workspace', 'binding']],
+    ['kcp, the Secret, the workspace, a binding', ['kcp', 'Secret', 'workspace', 'binding']],
+    ['kcp, the workspace, the Secret, a binding', ['kcp', 'workspace', 'Secret', 'binding']],
+    ['all of an earlier life, and the Secret last', ['kcp', 'workspace', 'binding', 'Secret']],
+  ])('%s', async (_name, order) => {
+    const id = order.map((what) => what[0]?.toLowerCase()).join('');
+    const kubeconfig = own.lastingIdentity();
+    await own.stop();
+    await configureKcp(stage.landscape, foo, { providerWorkspace: `root:services-${id}`, secret: `kcp-${id}` });
+    await start();
+    await eventually('it is not ready, and says why', () => problems().includes('kcp: '));
+
+    let services: TenantWorkspace | undefined;
+    let tenant: TenantWorkspace | undefined;
+    for (const what of order) {
+      if (what === 'kcp') await own.startAgain();
+      if (what === 'Secret') await writeKcpSecret(stage.landscape, `kcp-${id}`, kubeconfig);
+      if (what === 'workspace') {
+        services = await createWorkspace(admin(), 'root', `services-${id}`);
+        tenant = await createWorkspace(admin(), 'root', `tenant-${id}`);
+        await own.admit(services.client);
+        // Where the Secret comes last, the export is from the days of an earlier runtime.
+        if (order.at(-1) === 'Secret') await provisionExport(services.client, foo, quiet);
+      }
+      if (what === 'binding' && tenant && services) await bind(tenant, services);
+      if (what !== 'binding' && order.indexOf('Secret') <= order.indexOf(what)) {
+        if (!order.slice(0, order.indexOf(what) + 1).includes('kcp')) await condition('Provisioned=False/Unreachable');
+        else if (!services) await condition('Provisioned=False/Refused');
+      } else if (order.indexOf('Secret') > order.indexOf(what)) await condition('Provisioned=False/NotReady');
+      expect(runtime?.ready).toBeDefined();
+    }
+    if (!tenant) throw new Error('no tenant');
+    await orders(tenant).create('mine', id);
+    await orders(tenant).untilReady('mine');
+    expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe(id);
+    await condition('Provisioned=True/Provisioned');
+    await condition('EndpointsReady=True/Bound');
+    await eventually('it is ready', () => problems() === '');
+    await orders(tenant).remove('mine');
+    await orders(tenant).untilGone('mine');
+  });
+});
+
+describe('the mode at run time', () => {
+  let services: [TenantWorkspace, TenantWorkspace];
+  let tenants: [TenantWorkspace, TenantWorkspace];
+
+  test('starts, moves to another workspace, stops and comes back; standard mode never stops', async () => {
+    services = [await createWorkspace(admin(), 'root', 'one'), await createWorkspace(admin(), 'root', 'two')];
+    tenants = [await createWorkspace(admin(), 'root', 't-one'), await createWorkspace(admin(), 'root', 't-two')];
+    const [first, second] = tenants;
+    for (const [index, each] of services.entries()) {
+      const identity = await createKcpIdentity(each.client, own.kcp.adminCredentials, 'runtime');
+      await writeKcpSecret(stage.landscape, `moving-${index}`, identity);
+    }
+    const settings = (index: 0 | 1) => ({ providerWorkspace: services[index].path, secret: `moving-${index}` });
+    await stage.landscape.createControlPlane('project-a', 'standard');
+    await configureKcp(stage.landscape, foo, undefined);
+    await start();
+    await stage.orders.create('standard', '1');
+    await stage.orders.untilReady('standard');
+    expect(await conditions()).toEqual([]);
+
+    await configureKcp(stage.landscape, foo, settings(0));
+    await condition('EndpointsReady=False/NoBindings');
+    await bind(first, services[0]);
+    await orders(first).create('mine', '1');
+    await orders(first).untilReady('mine');
+    await eventually('the workspace is counted', () => runtime?.numbers()?.boundWorkspaces === 1);
+
+    await configureKcp(stage.landscape, foo, settings(1));
+    await eventually('it is exported there too', () => services[1].client.get(API_EXPORTS, EXPORT), PATIENCE);
+    await bind(second, services[1]);
+    await orders(second).create('mine', '2');
+    await orders(second).untilReady('mine');
+    await orders(first).change('mine', 'unseen');
+
+    await configureKcp(stage.landscape, foo, undefined);
+    await eventually('its conditions go', async () => (await conditions()).length === 0, PATIENCE);
+    await orders(second).change('mine', 'unseen');
+    await stage.orders.change('standard', '2');
+    await stage.orders.untilReady('standard');
+    await stage.idle();
+    for (const each of tenants) expect((await orders(each).read('mine'))?.status?.['foo']).not.toBe('unseen');
+    expect(problems()).toBe('');
+
+    await configureKcp(stage.landscape, foo, settings(0));
+    await orders(first).untilReady('mine');
+    expect(await configMapValue(first.client, configMapName(first.logicalCluster))).toBe('unseen');
+    await stage.orders.change('standard', '3');
+    await stage.orders.untilReady('standard');
+  });
+
+  test('an export that somebody deletes is made again', async () => {
+    await start();
+    await condition('Provisioned=True/Provisioned');
+    const before = await services[0].client.get(API_EXPORTS, EXPORT);
+    await services[0].client.delete(API_EXPORTS, EXPORT);
+    const after = await eventually(
+      'it is there again',
+      async () => {
+        const now = await services[0].client.get(API_EXPORTS, EXPORT);
+        return now?.metadata.uid === before?.metadata.uid ? undefined : now;
+      },
+      PATIENCE,
+    );
+    expect(after).toMatchObject({ spec: (before as KubeObjectOf<{ spec: { resources: [] } }>).spec });
+  });
+});
+
+test('the right to read is taken away: nothing is deleted, nothing is concluded, and it goes on when it is back', async () => {
+  const services = await createWorkspace(admin(), 'root', 'guarded');
+  const tenant = await createWorkspace(admin(), 'root', 't-guarded');
+  await writeKcpSecret(
+    stage.landscape,
+    'guarded',
+    await createKcpIdentity(services.client, own.kcp.adminCredentials, 'runtime'),
+  );
+  await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'guarded' });
+  await start();
+  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT), PATIENCE);
+  await bind(tenant, services);
+  await orders(tenant).create('mine', '1');
+  await orders(tenant).untilReady('mine');
+  await stage.idle();
+
+  const platform = stage.landscape.platform.client;
+  const namespace = workspaceNamespace(foo.name, tenant.logicalCluster);
+  const all = async () => ({
+    object: (await orders(tenant).read('mine'))?.metadata.resourceVersion,
+    installed: (await tenant.client.get(CONFIG_MAPS, configMapName(tenant.logicalCluster), 'default'))?.metadata,
+    secret: (await platform.get(SECRETS, 'foo--workspace--mcp', namespace))?.metadata.resourceVersion,
+    requests: await requestsIn(platform, namespace, ''),
+  });
+  const before = await all();
+  await runtime?.stop();
+  const role = await services.client.get<KubeObjectOf<{ rules: { resources?: string[] }[] }>>(CLUSTER_ROLES, 'runtime');
+  const rules = role?.rules ?? [];
+  const without = rules.filter(({ resources }) => !resources?.includes('apiexports/content'));
+  expect(without.length).toBe(rules.length - 1);
+  await services.client.mergePatch(CLUSTER_ROLES, 'runtime', { rules: without });
+  await start();
+  await eventually('it says that it may not look', () => /403/.test(problems()), PATIENCE);
+  await orders(tenant).change('mine', '2');
+  const failedSince = stage.steps.length;
+  // Somebody asks for it to be looked at: that fails, and concludes nothing.
+  await stage.publish(OBJECT_CHANGED, {
+    provider: foo.name,
+    mode: 'kcp',
+    cluster: tenant.logicalCluster,
+    namespace: 'default',
+    name: 'mine',
+    uid: (await orders(tenant).read('mine'))?.metadata.uid ?? '',
+  });
+  await eventually('it was looked at', () => stage.steps[failedSince]?.outcome.kind === 'failed', PATIENCE);
+  const { object: _object, ...meanwhile } = await all();
+  const { object: _before, ...expected } = before;
+  expect(meanwhile).toEqual(expected);
+  expect((await orders(tenant).read('mine'))?.metadata.deletionTimestamp).toBeUndefined();
+
+  await services.client.mergePatch(CLUSTER_ROLES, 'runtime', { rules });
+  await orders(tenant).untilReady('mine');
+  expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe('2');
+  await eventually('it is ready', () => problems() === '', PATIENCE);
+});
+
+test('kcp is not ready yet: no binding, a claim that comes late, an endpoint slice that goes', async () => {
+  const services = await createWorkspace(admin(), 'root', 'early');
+  const tenant = await createWorkspace(admin(), 'root', 't-early');
+  await writeKcpSecret(
+    stage.landscape,
+    'early',
+    await createKcpIdentity(services.client, own.kcp.adminCredentials, 'runtime'),
+  );
+  await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'early' });
+  await start();
+  await condition('EndpointsReady=False/NoBindings');
+  await eventually('it is ready all the same', () => problems() === '', PATIENCE);
+
+  await bind(tenant, services, { claims: ({ resource }) => resource !== 'serviceaccounts' });
+  await orders(tenant).create('mine', '1');
+  const object = await orders(tenant).untilReason('mine', 'PermissionClaimNotAccepted');
+  expect(conditionOf(object, 'Ready')?.message).toContain('serviceaccounts');
+  await stage.idle();
+  const binding = await tenant.client.get<ApiBinding>(API_BINDINGS, EXPORT);
+  const permissionClaims = binding?.spec.permissionClaims?.map((claim) => ({ ...claim, state: 'Accepted' }));
+  await tenant.client.mergePatch(API_BINDINGS, EXPORT, { spec: { permissionClaims } });
+  await orders(tenant).untilReady('mine');
+
+  const slice = await services.client.get(API_EXPORT_ENDPOINT_SLICES, EXPORT);
+  await services.client.delete(API_EXPORT_ENDPOINT_SLICES, EXPORT);
+  await eventually('kcp has made another', async () => {
+    const now = await services.client.get(API_EXPORT_ENDPOINT_SLICES, EXPORT);
+    return now && now.metadata.uid !== slice?.metadata.uid;
+  });
+  await orders(tenant).change('mine', '2');
+  await orders(tenant).untilReady('mine');
+  expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe('2');
+});
+
+test('a kubeconfig that names no authority it trusts is refused, and mended by a better one', async () => {
+  const services = await createWorkspace(admin(), 'root', 'mended');
+  await writeKcpSecret(stage.landscape, 'mended', '{"current-context": "nowhere"}');
+  await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'mended' });
+  await start();
+  await condition('Provisioned=False/InvalidKubeconfig');
+  const identity = await createKcpIdentity(services.client, own.kcp.adminCredentials, 'runtime');
+  await writeKcpSecret(stage.landscape, 'mended', identity);
+  await condition('Provisioned=True/Provisioned');
+  expect(formatKubeconfig(own.kcp.adminCredentials)).not.toBe(identity);
+});
