@@ -2,6 +2,7 @@ import { removeFinalizerPatch } from '../../shared/finalizers.ts';
 import { isNotFound } from '../../shared/kube/api-error.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { done, waiting } from '../../shared/model/outcome.ts';
 import { reportTerminating } from '../../shared/status.ts';
 import { desiredRequests } from '../access/access.ts';
@@ -29,7 +30,7 @@ export const accessTeardown: Step = async (object, run) => {
 
 async function remove(run: Run, request: DesiredRequest | undefined): Promise<StepResult | undefined> {
   if (!request) return undefined;
-  const removal = await removeRequest(run.platform, request);
+  const removal = await removeRequest(run.platform, request, formatObjectKey(run.key));
   if (removal.state === 'gone') return undefined;
   const what = `${removal.kind} ${request.namespace}/${request.name}`;
   return {

@@ -6,7 +6,7 @@ import type { ServiceObjectOf } from '../provider.ts';
 import type { Run } from '../run.ts';
 import { type DesiredRequest, desiredMcpRequest, desiredWorkloadRequest } from './desired.ts';
 import { ensureRequest, judgeRequest } from './requests.ts';
-import type { AccessVerdicts } from './verdict.ts';
+import { type AccessVerdicts, grantedAccess } from './verdict.ts';
 import { ensureTenantNamespace, ensureWorkspaceAccess, judgeWorkspaceAccess } from './workspace/ensure.ts';
 
 /** Permissions that the provider declares for an object, fixed or computed. */
@@ -49,6 +49,13 @@ export async function ensureAccess(
   object: ServiceObject,
   options: { keepTerminating: boolean },
 ): Promise<AccessVerdicts> {
+  if (options.keepTerminating && !run.workspace) {
+    // Looked at as a whole first: where the removal of one has begun, nothing is ordered in place of another that has
+    // gone already.
+    const seen = await judgeAccess(run, object);
+    const going = [seen.mcp, seen.workload].some((verdict) => verdict?.state === 'terminating');
+    if (going || grantedAccess(seen)) return seen;
+  }
   const declared = declaredAccess(run, object);
   const requests = desiredRequests(run, declared);
   const annotation = formatObjectKey(run.key);

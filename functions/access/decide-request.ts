@@ -36,6 +36,12 @@ export function decideRequest(desired: DesiredRequest, observed: ObservedRequest
     : (decideExistingCluster(desired, observed) ?? decideAccess(desired, observed, annotation));
 }
 
+/** The first of our requests that is on its way out. */
+export function beingRemoved(desired: DesiredRequest, observed: ObservedRequest): KubeObject | undefined {
+  const cluster = desired.cluster.kind === 'order' ? observed.clusterRequest : undefined;
+  return [observed.accessRequest, cluster].find((one) => one && isDeleting(one) && isOurs(desired, one));
+}
+
 function decideOrderedCluster(
   desired: DesiredRequest,
   request: ClusterRequest | undefined,

@@ -3,9 +3,9 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
-import { REQUEST_FINALIZER } from '../../shared/names.ts';
+import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
-import { decideRequest, isOurs, type ObservedRequest } from './decide-request.ts';
+import { beingRemoved, decideRequest, isOurs, type ObservedRequest } from './decide-request.ts';
 import type { DesiredRequest } from './desired.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -32,7 +32,10 @@ export async function judgeRequest(
   desired: DesiredRequest,
   annotation: string,
 ): Promise<Verdict> {
-  const action = decideRequest(desired, await observeRequest(platform, desired), annotation);
+  const observed = await observeRequest(platform, desired);
+  const going = beingRemoved(desired, observed);
+  if (going) return terminating(going);
+  const action = decideRequest(desired, observed, annotation);
   if (action.do === 'conclude') return action.verdict;
   return { state: 'waiting', reason: REASON.requestKeepsChanging, message: `${action.do} is due` };
 }
@@ -74,11 +77,7 @@ export async function ensureRequest(
       case 'release-access-request':
       case 'release-cluster-request': {
         const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
-        if (keepTerminating)
-          return {
-            state: 'terminating',
-            message: `${type.kind} ${desired.namespace}/${desired.name} is being removed`,
-          };
+        if (keepTerminating) return terminating(action.object);
         if (!(await release(platform, type, action.object)))
           return {
             state: 'waiting',
@@ -99,6 +98,10 @@ export async function ensureRequest(
     message: `${desired.namespace}/${desired.name} keeps changing`,
     retryAfterMs: 5_000,
   };
+}
+
+function terminating({ metadata: { namespace, name } }: KubeObject): Verdict {
+  return { state: 'terminating', message: `request ${namespace}/${name} is being removed` };
 }
 
 /** A request that appeared in the meantime is taken as it is: the next decision looks at whose it is. */
@@ -139,15 +142,24 @@ export type Removal = { readonly state: 'gone' } | { readonly state: 'removing';
  * Removes the AccessRequest and then the ClusterRequest that were made for an object; follows `ReconcileDelete` of
  * `clusteraccess/advanced`. Foreign ones are skipped.
  */
-export async function removeRequest(platform: KubeClient, desired: DesiredRequest): Promise<Removal> {
+export async function removeRequest(
+  platform: KubeClient,
+  desired: DesiredRequest,
+  annotation: string,
+): Promise<Removal> {
   const types = desired.cluster.kind === 'order' ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
   for (const type of types) {
-    if (!(await removeOne(platform, type, desired))) return { state: 'removing', kind: type.kind };
+    if (!(await removeOne(platform, type, desired, annotation))) return { state: 'removing', kind: type.kind };
   }
   return { state: 'gone' };
 }
 
-async function removeOne(platform: KubeClient, type: ResourceType, desired: DesiredRequest): Promise<boolean> {
+async function removeOne(
+  platform: KubeClient,
+  type: ResourceType,
+  desired: DesiredRequest,
+  annotation: string,
+): Promise<boolean> {
   const { name, namespace } = desired;
   let request = await platform.get(type, name, namespace);
   if (!request || !isOurs(desired, request)) return true;
@@ -156,5 +168,27 @@ async function removeOne(platform: KubeClient, type: ResourceType, desired: Desi
     request = await platform.get(type, name, namespace);
     if (!request || !isOurs(desired, request)) return true;
   }
-  return release(platform, type, request);
+  if (await release(platform, type, request)) return true;
+  return !(await leadsBack(platform, type, request, annotation));
+}
+
+/**
+ * A request that another runtime began to remove doesn't lead to its object yet, and its end would wake nobody.
+ * @returns whether the request is still there
+ */
+async function leadsBack(
+  platform: KubeClient,
+  type: ResourceType,
+  { metadata: { name, namespace, annotations } }: KubeObject,
+  annotation: string,
+): Promise<boolean> {
+  if (annotations?.[OBJECT_ANNOTATION] === annotation) return true;
+  try {
+    const patch = { metadata: { annotations: { [OBJECT_ANNOTATION]: annotation } } };
+    await platform.mergePatch(type, name, patch, { namespace });
+    return true;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return false;
+  }
 }

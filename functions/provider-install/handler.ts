@@ -1,5 +1,4 @@
 import { RuntimeError } from '../../shared/errors.ts';
-import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { done } from '../../shared/model/outcome.ts';
 import { reportReady } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
