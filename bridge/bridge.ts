@@ -5,17 +5,19 @@ import { openKcpConnection } from '../shared/kcp/connection.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
 import type { KubeconfigPolicy } from '../shared/kube/kubeconfig.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../shared/kube/resources.ts';
+import type { Mode } from '../shared/model/object-key.ts';
 import type { Reason } from '../shared/events/catalogue.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
-import { watchProblem } from './decide-watch.ts';
+import { isUp, watchProblem } from './decide-watch.ts';
 import { startDuties } from './duties.ts';
 import { EpochKeeper } from './epoch.ts';
 import type { KnownObjects } from './fan-out.ts';
 import { provisionExport } from './kcp/provision.ts';
+import { type LeaderElection, leaderOf } from './leader.ts';
 import { KcpSwitch } from './modes/kcp-switch.ts';
 import type { KcpPorts } from './modes/kcp.ts';
-import type { ModeRunner } from './modes/mode.ts';
+import { LedMode } from './modes/led-mode.ts';
 import { StandardMode } from './modes/standard.ts';
 import { ProviderConfigWatch } from './provider-config-watch.ts';
 import { Sender } from './publish.ts';
@@ -35,8 +37,17 @@ export interface BridgeOptions {
   state: DeliveryState;
   /** For the kubeconfig that the ProviderConfig names. */
   kubeconfigPolicy?: KubeconfigPolicy;
+  leaderElection?: LeaderElection | undefined;
   log: Logger;
   tuning?: Partial<BridgeTuning>;
+}
+
+/** For metrics. */
+export interface BridgeStats {
+  /** Objects that wait to be sent. */
+  waiting: number;
+  modes: { mode: Mode; leads: boolean; objects: number }[];
+  watches: { watch: string; up: boolean }[];
 }
 
 export interface Bridge {
@@ -44,6 +55,7 @@ export interface Bridge {
   ready(): string[];
   /** Whether the process is worth keeping: true until it is stopped, whatever can't be reached. */
   healthy(): boolean;
+  stats(): BridgeStats;
   /** Stops watching and sending. What wasn't sent is found again by the next start. */
   stop(): Promise<void>;
 }
@@ -73,14 +85,19 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
   });
 
   const shared = { provider, platform, sender, tuning: tuning.watch };
-  const standard = onboarding && new StandardMode({ ...shared, onboarding, log: log.child({ mode: 'standard' }) });
+  const standard =
+    onboarding &&
+    new LedMode('standard', () => new StandardMode({ ...shared, onboarding, log: log.child({ mode: 'standard' }) }));
   const ports: KcpPorts = {
     connect: (cluster, settings) => openKcpConnection(cluster, settings, options.kubeconfigPolicy),
     provision: provisionExport,
   };
-  const kcp = new KcpSwitch({ ...shared, ports, log: log.child({ mode: 'kcp' }) });
-  const modes: ModeRunner[] = [standard, kcp].filter((mode) => mode !== undefined);
-
+  const kcp =
+    provider.kcp && new LedMode('kcp', () => new KcpSwitch({ ...shared, ports, log: log.child({ mode: 'kcp' }) }));
+  const modes = [standard, kcp].filter((mode) => mode !== undefined);
+  const { leaderElection } = options;
+  const lead = { provider: provider.name, platform, leaseMs: tuning.leaderLeaseMs, log };
+  const leaders = leaderElection ? modes.map((mode) => leaderOf(mode, leaderElection, lead)) : [];
   function* everything(reason: Reason): Generator<Notice> {
     for (const mode of modes)
       for (const { key, generation } of mode.objects()) yield { key, generation, reason, priority: 'background' };
@@ -95,28 +112,33 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     type,
     watch: new RequestWatch({ provider: provider.name, platform, type, known, sender, tuning: tuning.watch, log }),
   }));
-  const config = new ProviderConfigWatch({
-    provider,
-    platform,
-    tuning: tuning.watch,
-    log,
-    fanOut: () => sender.sweep('provider-config', everything('ProviderConfigChanged')),
-    onConfig: (now) => kcp.configChanged(now),
-  });
+  const config =
+    provider.config &&
+    new ProviderConfigWatch({
+      provider,
+      type: provider.config.type,
+      platform,
+      tuning: tuning.watch,
+      log,
+      fanOut: () => sender.sweep('provider-config', everything('ProviderConfigChanged')),
+      onConfig: (now) => kcp?.configChanged(now),
+    });
 
   const endDuties = startDuties({
     redis,
     state,
     epoch,
     sender,
+    active: () => modes.some((mode) => mode.led),
     resync: () => sender.sweep('resync', everything('Resync'), 'keep'),
     tuning,
     log,
   });
   // Requests first: an answer that is listed before its object is known costs nothing.
   for (const { watch } of requests) watch.start();
-  config.start();
-  for (const mode of modes) mode.start();
+  config?.start();
+  if (leaderElection) for (const leader of leaders) leader.start();
+  else for (const mode of modes) mode.start();
 
   const queueProblem = (): string | undefined => {
     if (open()) return sender.problem;
@@ -128,18 +150,34 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       [
         stopped ? 'stopped' : undefined,
         queueProblem(),
-        watchProblem('ProviderConfig', config.state),
+        config && watchProblem('ProviderConfig', config.state),
         ...requests.map(({ type, watch }) => watchProblem(`platform: ${type.plural}`, watch.state)),
         ...modes.flatMap((mode) => mode.status()),
       ].filter((problem) => problem !== undefined),
     healthy: () => !stopped,
+    stats: () => ({
+      waiting: sender.waiting,
+      modes: modes.map((mode) => ({ mode: mode.mode, leads: mode.led, objects: count(mode.objects()) })),
+      watches: [
+        { watch: 'objects', up: modes.every((mode) => mode.status().length === 0) },
+        ...(config ? [{ watch: 'providerconfigs', up: isUp(config.state) }] : []),
+        ...requests.map(({ type, watch }) => ({ watch: type.plural, up: isUp(watch.state) })),
+      ],
+    }),
     async stop() {
       stopped = true;
+      await Promise.all(leaders.map((leader) => leader.stop()));
       for (const mode of modes) mode.stop();
-      config.stop();
+      config?.stop();
       for (const { watch } of requests) watch.stop();
       endDuties();
       await sender.stop();
     },
   });
+}
+
+function count(objects: Iterable<unknown>): number {
+  let number = 0;
+  for (const object of objects) if (object) number += 1;
+  return number;
 }

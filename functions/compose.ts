@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { type Bridge, startBridge } from '../bridge/bridge.ts';
+import { type Bridge, type BridgeStats, startBridge } from '../bridge/bridge.ts';
+import type { LeaderElection } from '../bridge/leader.ts';
 import type { BridgeTuning } from '../bridge/tuning.ts';
 import { messageOf } from '../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../shared/events/catalogue.ts';
@@ -39,13 +40,29 @@ export interface RuntimeOptions {
   stalledCheckMs?: number;
   kcpExternalUrl?: string | undefined;
   bridgeTuning?: Partial<BridgeTuning>;
+  /** Several replicas of the bridge choose one of them for each mode. */
+  leaderElection?: LeaderElection | undefined;
   onStep?: (step: DeliveredStep) => void;
   log: Logger;
+}
+
+/** What a process can tell of itself at the moment, for metrics. */
+export interface RuntimeStats {
+  /** Undefined while Redis is away. */
+  queue:
+    | {
+        jobs: Awaited<ReturnType<BullPublisher['depths']>>;
+        objects: Awaited<ReturnType<DeliveryState['sizes']>>;
+      }
+    | undefined;
+  /** Undefined in a process without one. */
+  bridge: BridgeStats | undefined;
 }
 
 export interface RunningRuntime {
   /** Why the process isn't ready; empty when it is. */
   ready(): string[];
+  stats(): Promise<RuntimeStats>;
   /** Takes no more work, lets running invocations end for a while, hands the rest back. */
   stop(): Promise<void>;
 }
@@ -108,6 +125,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
           redis,
           publisher,
           state,
+          leaderElection: options.leaderElection,
           log,
           tuning: { longestLeaseMs: leaseMs, ...options.bridgeTuning },
         })
@@ -118,6 +136,13 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       ...(eviction ? [eviction] : []),
       ...(bridge?.ready() ?? []),
     ],
+    stats: async () => {
+      const queue = Promise.all([publisher.depths(), state.sizes()]).then(
+        ([jobs, objects]) => ({ jobs, objects }),
+        () => undefined,
+      );
+      return { queue: await queue, bridge: bridge?.stats() };
+    },
     stop: () => stop(bridge, workers, runtime, publisher, redis),
   };
 }

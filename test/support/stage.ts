@@ -113,7 +113,7 @@ export async function createStage({ provider, log: level = 'trace', ...install }
         ...options,
       });
       let stopped: Promise<void> | undefined;
-      const once = { ready: runtime.ready, stop: () => (stopped ??= runtime.stop()) };
+      const once = { ...runtime, stop: () => (stopped ??= runtime.stop()) };
       runtimes.push(once);
       return once;
     },
