@@ -16,6 +16,7 @@ export class EpochKeeper {
   #connection = 0;
   #checked = -1;
   #quietUntil = 0;
+  #lastLook: Promise<void> = Promise.resolve();
 
   /** @param onChanged everything has to be published anew; called before {@link verified} becomes true */
   constructor(state: DeliveryState, options: { longestLeaseMs: number; log: Logger; onChanged: () => void }) {
@@ -39,7 +40,14 @@ export class EpochKeeper {
     this.#connection += 1;
   }
 
-  async check(): Promise<void> {
+  /** Looks at the epoch, one look after another: two at once would both begin one. */
+  check(): Promise<void> {
+    const look = this.#lastLook.then(() => this.#look());
+    this.#lastLook = look.catch(() => undefined);
+    return look;
+  }
+
+  async #look(): Promise<void> {
     const connection = this.#connection;
     const read = await this.#state.readEpoch();
     const step = epochStep(read, { current: this.#current, past: this.#past });

@@ -8,6 +8,7 @@ import type { Sender } from './publish.ts';
 import { freesItsWorkspace, type Heard, relevance } from './relevance.ts';
 import { type Change, Seen } from './seen.ts';
 import { keyOfSeen, type SeenObject, seenObject } from './seen-objects.ts';
+import type { Notice } from './to-events.ts';
 import type { WatchTuning } from './tuning.ts';
 import { WatchLoop } from './watch-loop.ts';
 
@@ -38,7 +39,7 @@ export class ObjectWatch {
       { client, type, selection: { metadataOnly: true }, digest: (object) => seenObject(mode, object) },
       {
         replaced: (items) => this.#replaced(items),
-        event: (kind, item) => this.#changed(this.seen.apply(kind, item), 'watch'),
+        event: (kind, item) => this.#event(this.seen.apply(kind, item)),
       },
       { tuning, log },
     );
@@ -61,28 +62,36 @@ export class ObjectWatch {
   }
 
   #replaced(items: readonly SeenObject[]): void {
-    const heard: Heard = this.#listed ? 'relist' : 'first-list';
+    const changes = this.seen.replaceAll(items);
+    for (const change of changes) this.#options.onChange?.(change);
+    const { sender, client } = this.#options;
+    // After a start that is everything, and is read only as fast as it is sent.
+    if (!this.#listed) sender.sweep(`first list of ${client.server}`, this.#notices(changes, 'first-list'));
+    else for (const notice of this.#notices(changes, 'relist')) sender.remember(notice);
     this.#listed = true;
-    for (const change of this.seen.replaceAll(items)) this.#changed(change, heard);
   }
 
-  #changed(change: Change<SeenObject> | undefined, heard: Heard): void {
+  #event(change: Change<SeenObject> | undefined): void {
     if (!change) return;
-    const { sender, log, onChange } = this.#options;
-    onChange?.(change);
-    const object = change.kind === 'gone' ? change.before : change.now;
-    const key = this.keyOf(object);
-    const decision = relevance(change, heard);
-    if (decision.act) sender.remember({ key, generation: object.generation, ...decision });
-    else log.debug({ object: displayKey(key), skipped: decision.because }, 'change skipped');
-    if (freesItsWorkspace(change)) this.#winnerMayBeGone(object);
+    this.#options.onChange?.(change);
+    for (const notice of this.#notices([change], 'watch')) this.#options.sender.remember(notice);
   }
 
-  /** One object per workspace is served, so another may be the next. */
-  #winnerMayBeGone(gone: SeenObject): void {
-    const { mode, sender } = this.#options;
-    if (mode !== 'kcp') return;
+  *#notices(changes: Iterable<Change<SeenObject>>, heard: Heard): Generator<Notice> {
+    for (const change of changes) {
+      const object = change.kind === 'gone' ? change.before : change.now;
+      const key = this.keyOf(object);
+      const decision = relevance(change, heard);
+      if (decision.act) yield { key, generation: object.generation, ...decision };
+      else this.#options.log.debug({ object: displayKey(key), skipped: decision.because }, 'change skipped');
+      if (freesItsWorkspace(change)) yield* this.#nextWinners(object);
+    }
+  }
+
+  /** In kcp mode one object of a workspace is served: when it is gone, another may be the next. */
+  *#nextWinners(gone: SeenObject): Generator<Notice> {
+    if (this.#options.mode !== 'kcp') return;
     for (const other of othersInWorkspace(gone, this.seen))
-      sender.remember({ key: this.keyOf(other), generation: other.generation, reason: 'WinnerGone', priority: 'user' });
+      yield { key: this.keyOf(other), generation: other.generation, reason: 'WinnerGone', priority: 'user' };
   }
 }

@@ -107,12 +107,20 @@ async function failure(error: unknown, object: ServiceObject | undefined, run: R
     case undefined:
   }
   run.log.warn({ err: { message } }, 'invocation failed');
-  if (object) {
-    const otherwise = neverStarted(object) ? REASONS_BEFORE_INSTALL.accessError : REASON_RECONCILE_ERROR;
-    const reason = error instanceof PermanentError ? error.reason : otherwise;
-    await writeStatus(run, object, reportNotReady(object, reason, message)).catch((writeError: unknown) => {
+  if (object)
+    await reportFailure(error, message, object, run).catch((writeError: unknown) => {
       run.log.warn({ err: { message: redact(messageOf(writeError), run.secrets) } }, 'status not written');
     });
-  }
   return failed(message, isPermanent(error));
+}
+
+/** The step may have written since it read the object, above all the mark that the installation has begun. */
+async function reportFailure(error: unknown, message: string, before: ServiceObject, run: Run): Promise<void> {
+  const { key, provider, home } = run;
+  const now = await home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
+  if (!now || now.metadata.uid !== key.uid) return;
+  const object = { ...now, metadata: { ...now.metadata, generation: before.metadata.generation ?? 0 } };
+  const otherwise = neverStarted(object) ? REASONS_BEFORE_INSTALL.accessError : REASON_RECONCILE_ERROR;
+  const reason = error instanceof PermanentError ? error.reason : otherwise;
+  await writeStatus(run, object, reportNotReady(object, reason, message));
 }

@@ -105,14 +105,18 @@ function providerGuard(run: Run): () => void {
  * A provider's call, left alone once it was told to end and did not: what it still does can't reach a cluster any more.
  * @throws RuntimeError `STALE_HOLDER`
  */
-export async function untilStopped<T>(run: Pick<Run, 'signal'>, call: Promise<T>): Promise<T> {
+export async function untilStopped<T>(
+  run: Pick<Run, 'signal'>,
+  call: Promise<T>,
+  graceMs: number = STOP_GRACE_MS,
+): Promise<T> {
   const finished = new AbortController();
   const stopped = async (): Promise<never> => {
     if (!run.signal.aborted)
       await new Promise((resolve) => {
         run.signal.addEventListener('abort', resolve, { once: true, signal: finished.signal });
       });
-    await sleep(STOP_GRACE_MS, undefined, { signal: finished.signal });
+    await sleep(graceMs, undefined, { signal: finished.signal });
     throw new RuntimeError(
       'STALE_HOLDER',
       `the provider's call did not end when told to (${String(run.signal.reason)})`,
@@ -122,7 +126,6 @@ export async function untilStopped<T>(run: Pick<Run, 'signal'>, call: Promise<T>
     return await Promise.race([call, stopped()]);
   } finally {
     finished.abort();
-    call.catch(() => undefined); // nobody waits for it any more
   }
 }
 

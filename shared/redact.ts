@@ -13,11 +13,32 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/(rediss?:\/\/[^:@/\s]*:)[^@/\s]+@/gi, '$1[redacted]@'],
 ];
 const SHORTEST_SECRET = 6;
+/** Shorter ones might be part of any word. */
+const SHORTEST_KEPT_SECRET = 12;
+const MOST_KEPT_SECRETS = 1_000;
+
+/** Credentials in use that don't look like any, most recently used last. */
+const kept = new Set<string>();
+
+/** From now on {@link redact} knows it in every text of this process, such as what a provider logs. */
+export function keepSecret(secret: string): void {
+  if (secret.length < SHORTEST_KEPT_SECRET || byLooks(secret) !== secret) return;
+  kept.delete(secret);
+  kept.add(secret);
+  const [oldest] = kept;
+  if (kept.size > MOST_KEPT_SECRETS && oldest !== undefined) kept.delete(oldest);
+}
 
 /** Removes credentials from a text that is about to be shown: known ones by value, others by their looks. */
 export function redact(text: string, secrets: Iterable<string> = []): string {
   let result = text;
   for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) result = result.replaceAll(secret, '[redacted]');
+  for (const secret of kept) result = result.replaceAll(secret, '[redacted]');
+  return byLooks(result);
+}
+
+function byLooks(text: string): string {
+  let result = text;
   for (const [pattern, replacement] of PATTERNS) result = result.replace(pattern, replacement);
   return result;
 }

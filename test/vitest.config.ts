@@ -2,17 +2,22 @@ import { defineConfig } from 'vitest/config';
 
 const root = import.meta.dirname;
 
-/** `unit` needs nothing but Node; `real` starts real control planes (see `control-planes/`). */
+/** These need a Redis of their own and no control plane. */
+const REDIS_ONLY = ['integration/queue.test.ts', 'integration/delivery.test.ts'];
+
+/** `unit` needs nothing but Node, `queue` a redis-server; `real` starts real control planes (see `control-planes/`). */
 export default defineConfig({
   root,
   test: {
     projects: [
       { root, test: { name: 'unit', include: ['unit/**/*.test.ts'] } },
+      { root, test: { name: 'queue', include: REDIS_ONLY, pool: 'forks', testTimeout: 30_000, hookTimeout: 60_000 } },
       {
         root,
         test: {
           name: 'real',
           include: ['integration/**/*.test.ts', 'e2e/**/*.test.ts'],
+          exclude: REDIS_ONLY,
           globalSetup: ['support/global-setup.ts'],
           pool: 'forks',
           // All files share one kcp, and two cores.

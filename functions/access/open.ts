@@ -2,6 +2,7 @@ import { RuntimeError } from '../../shared/errors.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
+import { keepSecret } from '../../shared/redact.ts';
 import type { Cluster } from '../provider.ts';
 import type { Run } from '../run.ts';
 import type { SecretReference } from './verdict.ts';
@@ -17,7 +18,12 @@ export async function openCluster(run: Run, secret: SecretReference, guard: () =
   if (!found) throw new RuntimeError('NOT_READY', `Secret ${where} of the granted access does not exist`);
   const kubeconfig = kubeconfigFromSecret(found, where, secret.key);
   const credentials = parseKubeconfig(kubeconfig, where);
-  for (const value of [credentials.token, credentials.clientKey]) if (value) run.secrets.add(value);
+  for (const value of [credentials.token, credentials.clientKey]) {
+    if (!value) continue;
+    run.secrets.add(value);
+    // What a provider logs is not this run's alone.
+    keepSecret(value);
+  }
   return {
     client: run.clients.clientFor(credentials).fenced(guard, run.signal),
     kubeconfig,

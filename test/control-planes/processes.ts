@@ -33,6 +33,8 @@ export interface ManagedProcess {
   /** Freezes or thaws it, as a machine that hangs. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
   readonly running: boolean;
+  /** Of one that has ended by itself or by SIGTERM. */
+  readonly exitCode: number | null;
 }
 
 /** Starts a process with its output in a log file and resolves once it is ready. One that never is, is stopped again. */
@@ -81,6 +83,10 @@ class Child implements ManagedProcess {
 
   get running(): boolean {
     return this.pid !== 0 && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode;
   }
 
   async stop(): Promise<void> {

@@ -141,13 +141,13 @@ describe('the same order in two workspaces', () => {
     expect(inOrder(removals)).toEqual([
       `ConfigMap ${name}`,
       `ClusterRequest foo--${NAME}--wl`,
-      ...inOrder(removals.filter(({ kind }) => /Binding$/.test(kind))),
-      ...inOrder(removals.filter(({ kind }) => /Role$/.test(kind))),
+      ...inOrder(removals.filter(({ kind }) => kind.endsWith('Binding'))),
+      ...inOrder(removals.filter(({ kind }) => kind.endsWith('Role'))),
       'ServiceAccount service-provider-foo',
       'Secret foo--workspace--mcp',
       `Foo ${NAME}`,
     ]);
-    expect(removals.filter(({ kind }) => /Binding$/.test(kind)).length).toBeGreaterThan(1);
+    expect(removals.filter(({ kind }) => kind.endsWith('Binding')).length).toBeGreaterThan(1);
     const uninstalled = history.of(FOOS).find(({ object }) => hasCondition(object, 'Uninstalled'));
     expect(position(uninstalled)).toBeGreaterThan(position(history.of(CONFIG_MAPS, { type: 'DELETED', name })[0]));
     expect(position(uninstalled)).toBeLessThan(position(removals.find(({ kind }) => kind === 'ClusterRequest')));

@@ -120,3 +120,17 @@ test('a type that is deleted and installed again is followed again, and its abse
   await client.apply(foo.config.type, { metadata: { name: 'foo' }, spec: {} } as KubeObject);
   expect((await receiver.next('untouched', 'ProviderConfigChanged', since)).key.mode).toBe('standard');
 }, 120_000);
+
+test('a Redis that froze is noticed, and what changed meanwhile is told once it goes on', async () => {
+  redis.process.signal('SIGSTOP');
+  const since = receiver.events.length;
+  try {
+    await client.mergePatch(FOOS, 'untouched', { spec: { foo: 'frozen' } }, { namespace: NAMESPACE });
+    const problem = await eventually('not ready', () => running.bridge.ready()[0], { timeout: 40_000 });
+    expect(problem).toContain('queue:');
+  } finally {
+    redis.process.signal('SIGCONT');
+  }
+  await receiver.next('untouched', 'Changed', since);
+  await becomesReady(running);
+}, 120_000);

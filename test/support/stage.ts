@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -6,11 +6,13 @@ import { inject } from 'vitest';
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from '../../functions/compose.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import type { Provider } from '../../functions/provider.ts';
-import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
+import { type EventType, FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
+import { serviceEvent } from '../../shared/events/service-event.ts';
 import { createLogger } from '../../shared/log.ts';
 import { formatObjectKey, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
+import { BullPublisher } from '../../shared/queue/publisher.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { createLandscape, type Landscape } from './landscape.ts';
@@ -28,6 +30,15 @@ export const QUICK = {
   stalledCheckMs: 700,
   bridgeTuning: { timerSweepMs: 50, parkedSweepMs: 200, epochCheckMs: 300 },
 } satisfies Partial<RuntimeOptions>;
+
+/** The bridge's line about an event that it sent. */
+export interface Published {
+  time: number;
+  event: string;
+  /** `standard/onboarding/project-a/foo` */
+  object: string;
+  reason: string;
+}
 
 /** A landscape with a provider in it, and a queue: all that it takes to run the provider. */
 export interface Stage {
@@ -47,6 +58,10 @@ export interface Stage {
   /** When the object's timer is due, in milliseconds since the epoch. */
   timer(key: ObjectKey): Promise<number | undefined>;
   jobs(functionName: FunctionName, ...states: ('active' | 'waiting' | 'prioritized')[]): Promise<number>;
+  /** Sends an event to the function that it is for. */
+  publish(type: EventType, key: ObjectKey): Promise<void>;
+  /** What the bridge has sent since then (milliseconds since the epoch), by its log. */
+  published(since: number): Published[];
   /** Resolves when no job waits or runs and nothing is parked. */
   idle(): Promise<void>;
   /** Writes the queue's data to disk, and puts a copy of it aside. */
@@ -80,6 +95,7 @@ export async function createStage({ provider, log: level = 'trace', ...install }
       return [name, queue];
     }),
   );
+  const publisher = new BullPublisher(client, keys, () => undefined);
   const steps: DeliveredStep[] = [];
   const logFile = join(dir, 'runtime.log');
   const log = createLogger(level, provider.name, logFile);
@@ -131,6 +147,13 @@ export async function createStage({ provider, log: level = 'trace', ...install }
       return due === null ? undefined : Number(due);
     },
     jobs,
+    publish: (type, key) => publisher.publish(serviceEvent(type, key, { reason: 'Published' }), 'user'),
+    published: (since) =>
+      readFileSync(logFile, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"msg":"published"'))
+        .map((line) => JSON.parse(line) as Published)
+        .filter(({ time }) => time >= since),
     async idle() {
       let quiet = 0;
       await eventually(
