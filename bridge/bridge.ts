@@ -1,18 +1,20 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { namesOf } from '../functions/copies/references.ts';
 import type { Provider } from '../functions/provider.ts';
 import { openKcpConnection } from '../shared/kcp/connection.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
 import type { KubeconfigPolicy } from '../shared/kube/kubeconfig.ts';
-import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../shared/kube/resources.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, SECRETS } from '../shared/kube/resources.ts';
 import type { Mode } from '../shared/model/object-key.ts';
 import type { Reason } from '../shared/events/catalogue.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
+import { AccessSecretWatch } from './access-secret-watch.ts';
 import { isUp, watchProblem } from './decide-watch.ts';
 import { startDuties } from './duties.ts';
 import { EpochKeeper } from './epoch.ts';
-import type { KnownObjects } from './fan-out.ts';
+import { type KnownObjects, SecretIndex } from './fan-out.ts';
 import { provisionExport } from './kcp/provision.ts';
 import { type LeaderElection, leaderOf } from './leader.ts';
 import { KcpSwitch } from './modes/kcp-switch.ts';
@@ -21,6 +23,7 @@ import { LedMode } from './modes/led-mode.ts';
 import { StandardMode } from './modes/standard.ts';
 import { ProviderConfigWatch } from './provider-config-watch.ts';
 import { Sender } from './publish.ts';
+import { ReferenceWatch } from './reference-watch.ts';
 import { RequestWatch } from './request-watch.ts';
 import type { Notice } from './to-events.ts';
 import { type BridgeTuning, DEFAULT_TUNING } from './tuning.ts';
@@ -30,6 +33,8 @@ export interface BridgeOptions {
   platform: HttpKubeClient;
   /** Undefined: no standard mode. */
   onboarding: HttpKubeClient | undefined;
+  /** The provider's own namespace on the platform cluster, with what the provider refers to. */
+  providerNamespace: string;
   /** A sender's connection (see `senderConnection`); stays the caller's to close. */
   redis: Redis;
   /** Stays the caller's to close. */
@@ -108,9 +113,20 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     knows: (key) => modes.some((runner) => runner.mode === key.mode && runner.knows(key)),
     ofControlPlane: (request) => standard?.ofControlPlane(request),
   };
+  const index = new SecretIndex();
+  const secrets = new AccessSecretWatch({ platform, index, sender, tuning: tuning.watch, log });
   const requests = [CLUSTER_REQUESTS, ACCESS_REQUESTS].map((type) => ({
     type,
-    watch: new RequestWatch({ provider: provider.name, platform, type, known, sender, tuning: tuning.watch, log }),
+    watch: new RequestWatch({
+      provider: provider.name,
+      platform,
+      type,
+      known,
+      sender,
+      tuning: tuning.watch,
+      log,
+      ...(type === ACCESS_REQUESTS ? { onChange: (change) => index.apply(change) } : {}),
+    }),
   }));
   const config =
     provider.config &&
@@ -124,6 +140,27 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       onConfig: (now) => kcp?.configChanged(now),
     });
 
+  const { referencedSecrets, referencedConfigMaps } = provider;
+  const references = [
+    { type: SECRETS, names: referencedSecrets && ((now: unknown) => namesOf(referencedSecrets(now))) },
+    { type: CONFIG_MAPS, names: referencedConfigMaps },
+  ].flatMap(({ type, names }) =>
+    names
+      ? {
+          type,
+          watch: new ReferenceWatch({
+            platform,
+            type,
+            namespace: options.providerNamespace,
+            referenced: () => (!config || config.state.synced ? names(config?.config) : undefined),
+            fanOut: () => sender.sweep(type.plural, everything('ReferenceChanged')),
+            tuning: tuning.watch,
+            log,
+          }),
+        }
+      : [],
+  );
+
   const endDuties = startDuties({
     redis,
     state,
@@ -136,7 +173,9 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
   });
   // Requests first: an answer that is listed before its object is known costs nothing.
   for (const { watch } of requests) watch.start();
+  secrets.start();
   config?.start();
+  for (const { watch } of references) watch.start();
   if (leaderElection) for (const leader of leaders) leader.start();
   else for (const mode of modes) mode.start();
 
@@ -151,7 +190,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
         stopped ? 'stopped' : undefined,
         queueProblem(),
         config && watchProblem('ProviderConfig', config.state),
-        ...requests.map(({ type, watch }) => watchProblem(`platform: ${type.plural}`, watch.state)),
+        ...[...requests, ...references].map(({ type, watch }) => watchProblem(`platform: ${type.plural}`, watch.state)),
         ...modes.flatMap((mode) => mode.status()),
       ].filter((problem) => problem !== undefined),
     healthy: () => !stopped,
@@ -169,7 +208,8 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       await Promise.all(leaders.map((leader) => leader.stop()));
       for (const mode of modes) mode.stop();
       config?.stop();
-      for (const { watch } of requests) watch.stop();
+      secrets.stop();
+      for (const { watch } of [...requests, ...references]) watch.stop();
       endDuties();
       await sender.stop();
     },

@@ -54,6 +54,26 @@ export class ControlPlaneIndex {
   }
 }
 
+/** Pure: finds the object whose access a Secret holds, by the AccessRequest that names it. */
+export class SecretIndex {
+  readonly #keys = new Map<string, ObjectKey>();
+
+  apply(change: Change<SeenRequest>): void {
+    if (change.kind !== 'added') this.#keys.delete(secretOf(change.before));
+    if (change.kind === 'gone' || change.now.secret === undefined) return;
+    const key = ownerOf(change.now);
+    if (key) this.#keys.set(secretOf(change.now), key);
+  }
+
+  find(namespace: string, name: string): ObjectKey | undefined {
+    return this.#keys.get(`${namespace}/${name}`);
+  }
+}
+
+function secretOf(request: SeenRequest): string {
+  return `${request.group}/${request.secret ?? ''}`;
+}
+
 function requestOf(object: SeenObject): string {
   const [namespace, name] = object.id.split('/') as [string, string];
   return `${mcpNamespace(name, namespace)}/${name}`;

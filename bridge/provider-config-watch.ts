@@ -37,6 +37,15 @@ export class ProviderConfigWatch {
     );
   }
 
+  /** The provider's own settings as they are; undefined where there are none, or none that are valid. */
+  get config(): unknown {
+    try {
+      return this.#current && this.#options.provider.config?.parse(this.#current).config;
+    } catch {
+      return undefined;
+    }
+  }
+
   get state(): WatchState {
     return this.#loop.state;
   }

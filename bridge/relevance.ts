@@ -16,6 +16,7 @@ export type SkipReason =
   | 'RequestUnchanged'
   | 'NoSuchObject'
   | 'ModeNotRunning'
+  | 'NotReferenced'
   | 'ConfigUnchanged';
 
 export type Decision =

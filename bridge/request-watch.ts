@@ -20,6 +20,8 @@ export interface RequestWatchOptions {
   sender: Sender;
   tuning: WatchTuning;
   log: Logger;
+  /** Told of each change after it was taken in. */
+  onChange?: (change: Change<SeenRequest>) => void;
 }
 
 /** Follows one kind of request on the platform cluster: its changes are changes of the object that waits for it. */
@@ -63,7 +65,8 @@ export class RequestWatch {
 
   #changed(change: Change<SeenRequest> | undefined, heard: Heard): void {
     if (!change) return;
-    const { known, sender } = this.#options;
+    const { known, sender, onChange } = this.#options;
+    onChange?.(change);
     const request = change.kind === 'gone' ? change.before : change.now;
     const decision = requestRelevance(change, heard);
     if (!decision.act) return this.#skipped(request, decision.because);

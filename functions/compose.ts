@@ -128,6 +128,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
           provider,
           platform,
           onboarding,
+          providerNamespace: options.providerNamespace,
           redis,
           publisher,
           state,

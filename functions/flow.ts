@@ -36,6 +36,8 @@ export const REASONS_BEFORE_INSTALL = {
   providerConfigDeleting: 'ProviderConfigDeleting',
   invalidProviderConfig: 'InvalidProviderConfig',
   controlPlaneNotFound: 'ControlPlaneNotFound',
+  clusterRequestNotFound: 'ClusterRequestNotFound',
+  clusterNotFound: 'ClusterNotFound',
   waitingForClusterRequest: 'WaitingForClusterRequest',
   waitingForAccessRequest: 'WaitingForAccessRequest',
   waitingForClusterRequestDeletion: 'WaitingForClusterRequestDeletion',

@@ -11,10 +11,11 @@ import {
   type StatusReport,
 } from '../shared/status.ts';
 import { STOP_GRACE_MS } from '../shared/tuning.ts';
+import { RESOURCE_PHASES } from './api/fixed-schemas.ts';
 import { identityOf } from './access/desired.ts';
 import { openCluster } from './access/open.ts';
 import type { GrantedAccess } from './access/verdict.ts';
-import type { Cluster, ProviderContext, ServiceObjectOf, StatusReporter } from './provider.ts';
+import type { Cluster, ManagedResource, ProviderContext, ServiceObjectOf, StatusReporter } from './provider.ts';
 import type { Run } from './run.ts';
 
 /** Collects what a provider reports during one call. */
@@ -38,6 +39,16 @@ export class ReportCollector implements StatusReporter {
         `condition ${condition.type} is the runtime's; name yours differently`,
       );
     this.#conditions.set(condition.type, condition);
+  }
+
+  resources(resources: readonly ManagedResource[]): void {
+    for (const { kind, name, phase } of resources)
+      if (!RESOURCE_PHASES.includes(phase))
+        throw new RuntimeError(
+          'INVALID_PROVIDER',
+          `status.resources: ${kind} ${name} has the phase ${phase}; choose one of ${RESOURCE_PHASES.join(', ')}`,
+        );
+    this.set({ resources });
   }
 
   set(fields: Record<string, unknown>): void {
@@ -73,13 +84,18 @@ export async function providerContext(
 ): Promise<ProviderContext<unknown>> {
   if (run.config.state !== 'ok') throw new RuntimeError('NOT_READY', run.config.message);
   const guard = providerGuard(run);
-  const [mcp, workload] = await Promise.all([
+  const [mcp, workload, ...clusters] = await Promise.all([
     openCluster(run, granted.mcp, guard),
     granted.workload ? openCluster(run, granted.workload, guard) : Promise.resolve<Cluster | null>(null),
+    ...Object.entries(granted.clusters).map(async ([id, cluster]): Promise<[string, Cluster]> => [
+      id,
+      await openCluster(run, cluster, guard),
+    ]),
   ]);
   return {
     mcp,
     workload,
+    clusters: Object.fromEntries(clusters),
     home: run.home.fenced(guard, run.signal),
     platform: run.platform.fenced(guard, run.signal),
     tenantNamespace: run.tenantNamespace,

@@ -2,11 +2,14 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { RuntimeError } from '../shared/errors.ts';
 import type { KubeClient } from '../shared/kube/ports.ts';
-import type { AccessSpec, PermissionClaim, PermissionsRequest } from '../shared/model/access.ts';
+import type { PermissionClaim, PermissionsRequest } from '../shared/model/access.ts';
 import type { Duration } from '../shared/model/duration.ts';
 import type { Condition, ObjectMeta, ResourceType } from '../shared/model/kubernetes.ts';
 import type { Mode } from '../shared/model/object-key.ts';
+import type { Computed, DeclaredAccess, ManagedLabels, Registration } from './access/registration.ts';
+import type { ResourcePhase } from './api/fixed-schemas.ts';
 import type { ProviderConfigApi, ServiceApi } from './api/types.ts';
+import type { ReferencedSecret } from './copies/references.ts';
 
 /** A tenant's order, as the provider sees it. */
 export interface ServiceObjectOf<Spec> {
@@ -27,6 +30,16 @@ export interface Cluster {
   readonly secretRef: { readonly name: string; readonly namespace: string; readonly key: string };
 }
 
+/** An object that the provider installed, as tenants see it in `status.resources`. */
+export interface ManagedResource {
+  apiGroup?: string;
+  kind: string;
+  name: string;
+  namespace?: string;
+  phase: ResourcePhase;
+  message?: string;
+}
+
 /**
  * What the provider reports about the object. The runtime writes it when the call returns, and only where it differs.
  * Without a report, a call that returns means Ready and one that throws means ReconcileError.
@@ -37,6 +50,8 @@ export interface StatusReporter {
   ready(message?: string): void;
   /** A condition of the provider's own; the type `Ready` and those of the runtime are refused. */
   condition(condition: Pick<Condition, 'type' | 'status' | 'reason' | 'message'>): void;
+  /** The objects that were installed, as `status.resources`; replaces the list of before. */
+  resources(resources: readonly ManagedResource[]): void;
   /** Fields of the provider's own status; `undefined` removes one. */
   set(fields: Record<string, unknown>): void;
 }
@@ -47,6 +62,8 @@ export interface ProviderContext<Config> {
   readonly mcp: Cluster;
   /** Null when the provider orders none. */
   readonly workload: Cluster | null;
+  /** The clusters of `access.clusters`, by their ids; without those to which no access was asked. */
+  readonly clusters: Readonly<Record<string, Cluster>>;
   /** Where the object lives: the onboarding cluster, or the workspace as far as the APIExport reaches. */
   readonly home: KubeClient;
   readonly platform: KubeClient;
@@ -86,9 +103,27 @@ export interface InitContext {
   readonly log: Logger;
 }
 
-type AccessOf<Spec, Config> = AccessSpec | ((object: ServiceObjectOf<Spec>, config: Config) => AccessSpec);
+/** Which clusters a provider gets into, and with which rights. */
+export interface AccessOptions<Spec, Config, Data> {
+  /** The end user cluster. */
+  mcp: Computed<DeclaredAccess, Spec, Config, Data>;
+  /** The workload cluster; default: no rights. */
+  workload?: Computed<DeclaredAccess, Spec, Config, Data>;
+  /** Further clusters, by ids of the provider's own; the key in `ctx.clusters` and default end of their names. */
+  clusters?: Record<string, Registration<Spec, Config, Data>>;
+  /**
+   * Called once in each pass; what it returns is given to everything that is computed here. What it throws is retried.
+   */
+  additionalData?: (
+    object: ServiceObjectOf<Spec>,
+    config: Config,
+    io: { platform: KubeClient; home: KubeClient; tenantNamespace: string },
+  ) => Data | Promise<Data>;
+  /** Other labels than the default on an object's requests. They have to stay the same for the object's whole life. */
+  labels?: (object: { namespace: string; name: string }, id: string) => ManagedLabels;
+}
 
-export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType> {
+export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined> {
   /** Name of the provider and of its ProviderConfig; a DNS label. `--provider-name` overrides it at run time. */
   name: string;
   api: ServiceApi<Spec>;
@@ -96,8 +131,8 @@ export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodTyp
   config?: ProviderConfigApi<Config> | undefined;
   /** Whether a workload cluster is ordered for each object. A provider without one can't serve kcp. */
   workloadCluster: boolean;
-  /** Rights on the ordered clusters. */
-  access: { mcp: AccessOf<z.output<Spec>, z.output<Config>>; workload?: AccessOf<z.output<Spec>, z.output<Config>> };
+  /** Rights on the ordered clusters, and further clusters. */
+  access: AccessOptions<z.output<Spec>, z.output<Config>, Data>;
   /** Its presence makes kcp possible. `permissionClaims` are those beyond the runtime's own. */
   kcp?: { exportName?: string; permissionClaims?: PermissionClaim[] };
   /** Finalizer on the object; default `<api group>/finalizer`. */
@@ -110,6 +145,14 @@ export interface ProviderOptions<Spec extends z.ZodType, Config extends z.ZodTyp
   onboarding?: OnboardingRights;
   /** Own steps of `service-provider init`, after its types are served. Must be idempotent. */
   init?(ctx: InitContext): Promise<void>;
+  /**
+   * Secrets in the provider's own namespace on the platform cluster: a change of their data runs every object again, and
+   * copies of them are kept where `copyTo` says, for as long as the object lives. Called without a ProviderConfig where
+   * there is none, or none that is valid. A provider that needs none any more goes on returning `[]`.
+   */
+  referencedSecrets?(config: z.output<Config> | undefined): readonly (string | ReferencedSecret<z.output<Spec>>)[];
+  /** The same for ConfigMaps; they are not copied. */
+  referencedConfigMaps?(config: z.output<Config> | undefined): readonly string[];
   /** Called on every change, and again until it returns nothing. Must be idempotent. */
   createOrUpdate(ctx: ProviderContext<z.output<Config>>, object: ServiceObjectOf<z.output<Spec>>): Promise<CallResult>;
   /** Called until it returns nothing, which says that all is gone. Must be idempotent. */
@@ -122,13 +165,16 @@ export interface Provider {
   readonly api: ServiceApi<z.ZodType>;
   readonly config: ProviderConfigApi<z.ZodType> | undefined;
   readonly workloadCluster: boolean;
-  readonly access: { mcp: AccessOf<unknown, unknown>; workload: AccessOf<unknown, unknown> };
+  readonly access: Required<Pick<AccessOptions<unknown, unknown, unknown>, 'mcp' | 'workload' | 'clusters'>> &
+    Pick<AccessOptions<unknown, unknown, unknown>, 'additionalData' | 'labels'>;
   readonly kcp: { exportName: string; permissionClaims: readonly PermissionClaim[] } | undefined;
   readonly finalizer: string;
   readonly controllerName: string;
   readonly onboardingControllerName: string;
   readonly onboarding: OnboardingRights;
   readonly init: ((ctx: InitContext) => Promise<void>) | undefined;
+  readonly referencedSecrets: ((config: unknown) => readonly (string | ReferencedSecret<unknown>)[]) | undefined;
+  readonly referencedConfigMaps: ((config: unknown) => readonly string[]) | undefined;
   createOrUpdate(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
   delete(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
 }
@@ -144,14 +190,14 @@ export interface ConfiguredProvider extends Provider {
  * Declares a service provider.
  * @throws RuntimeError `INVALID_PROVIDER` naming the field and the remedy
  */
-export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
-  options: ProviderOptions<Spec, Config> & { config: ProviderConfigApi<Config> },
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
+  options: ProviderOptions<Spec, Config, Data> & { config: ProviderConfigApi<Config> },
 ): ConfiguredProvider;
-export function defineProvider<Spec extends z.ZodType>(
-  options: ProviderOptions<Spec, z.ZodUndefined> & { config?: undefined },
+export function defineProvider<Spec extends z.ZodType, Data = undefined>(
+  options: ProviderOptions<Spec, z.ZodUndefined, Data> & { config?: undefined },
 ): Provider;
-export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>(
-  options: ProviderOptions<Spec, Config>,
+export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
+  options: ProviderOptions<Spec, Config, Data>,
 ): Provider {
   const fail = (problem: string): never => {
     throw new RuntimeError('INVALID_PROVIDER', `provider ${options.name}: ${problem}`);
@@ -163,6 +209,8 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
     fail('the ProviderConfig offers spec.kcp, but the provider declares no kcp; declare it, or set kcp: false there');
   if (options.kcp && !options.config?.kcp)
     fail('kcp is declared, but the ProviderConfig has no spec.kcp; set kcp: true in providerConfig(…)');
+  const problem = registrationProblem(options.access.clusters ?? {});
+  if (problem) fail(problem);
   const controllerName = options.controllerName ?? options.name;
   const { type } = options.api;
   return {
@@ -170,7 +218,7 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
     api: options.api,
     config: options.config,
     workloadCluster: options.workloadCluster,
-    access: { mcp: options.access.mcp, workload: options.access.workload ?? {} } as Provider['access'],
+    access: { workload: {}, clusters: {}, ...options.access } as Provider['access'],
     kcp: options.kcp && {
       exportName: options.kcp.exportName ?? type.group,
       permissionClaims: options.kcp.permissionClaims ?? [],
@@ -180,9 +228,29 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType>
     onboardingControllerName: options.onboardingControllerName ?? controllerName,
     onboarding: options.onboarding ?? {},
     init: options.init,
+    referencedSecrets: options.referencedSecrets as Provider['referencedSecrets'],
+    referencedConfigMaps: options.referencedConfigMaps as Provider['referencedConfigMaps'],
     createOrUpdate: options.createOrUpdate,
     delete: options.delete,
   };
+}
+
+/** Two registrations with the same end would get the same names. */
+function registrationProblem(clusters: Record<string, { suffix?: string }>): string | undefined {
+  const taken = new Map([
+    ['mcp', 'mcp'],
+    ['wl', 'workload'],
+  ]);
+  for (const [id, { suffix = id }] of Object.entries(clusters)) {
+    const field = `access.clusters.${id}`;
+    if (id === 'mcp' || id === 'workload') return `${field}: this id has a meaning; declare access.${id}, or rename it`;
+    if (!DNS_LABEL.test(id)) return `${field}: the id must be a DNS label (lower case letters, digits, hyphens)`;
+    if (!/^[a-z0-9]([-a-z0-9]{0,29}[a-z0-9])?$/.test(suffix))
+      return `${field}.suffix: must be at most 31 lower case letters, digits and hyphens`;
+    if (taken.has(suffix)) return `${field}.suffix: ${suffix} is that of ${taken.get(suffix)}; choose another`;
+    taken.set(suffix, id);
+  }
+  return undefined;
 }
 
 /** The same provider under another name, as `--provider-name` asks. Names derived from the old one follow. */

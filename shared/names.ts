@@ -16,6 +16,10 @@ export const OPERATION_RECONCILE = 'reconcile';
 
 /** Ours: the full key of the Service API object that a request, namespace or Secret was made for. */
 export const OBJECT_ANNOTATION = 'service-provider.open-control-plane.io/object';
+/** Ours: on a request that another runtime made and that we took over. */
+export const ADOPTED_ANNOTATION = 'service-provider.open-control-plane.io/adopted';
+/** Ours: on an object's first request, which registrations it was served with: a change of them leaves something behind. */
+export const REGISTRATIONS_ANNOTATION = 'service-provider.open-control-plane.io/registrations';
 /** Ours: on everything that the runtime creates in a workspace, so that a tenant can accept claims by selector. */
 export const RUNTIME_LABEL = 'service-provider.open-control-plane.io/provider';
 

@@ -5,9 +5,9 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { done, waiting } from '../../shared/model/outcome.ts';
 import { reportTerminating } from '../../shared/status.ts';
-import { desiredRequests } from '../access/access.ts';
-import type { DesiredRequest } from '../access/desired.ts';
+import { requestIdentities } from '../access/desired.ts';
 import { removeRequest } from '../access/requests.ts';
+import { removeStrays } from '../access/strays.ts';
 import { removeWorkspaceAccess } from '../access/workspace/remove.ts';
 import { flowPosition } from '../flow.ts';
 import { backToStart } from '../precondition.ts';
@@ -19,22 +19,31 @@ import type { Run, Step, StepResult } from '../run.ts';
  */
 export const accessTeardown: Step = async (object, run) => {
   if (flowPosition(object, run.provider.finalizer) !== 'teardown') return backToStart;
-  // Names and labels lead to the requests; the permissions in them do not matter any more.
-  const requests = desiredRequests(run, { mcp: {}, workload: {} });
-  const pending =
-    (await remove(run, requests.workload)) ?? (await remove(run, requests.mcp)) ?? (await leaveWorkspace(object, run));
+  const pending = (await removeAccess(run)) ?? (await leaveWorkspace(object, run));
   if (pending) return pending;
   await removeFinalizer(object, run);
   return { outcome: done() };
 };
 
-async function remove(run: Run, request: DesiredRequest | undefined): Promise<StepResult | undefined> {
-  if (!request) return undefined;
-  const removal = await removeRequest(run.platform, request, formatObjectKey(run.key));
-  if (removal.state === 'gone') return undefined;
-  const what = `${removal.kind} ${request.namespace}/${request.name}`;
+/** What was ordered last goes first: names and labels lead to it, whatever the ProviderConfig says by now. */
+async function removeAccess(run: Run): Promise<StepResult | undefined> {
+  for (const request of requestIdentities(run.key, run.provider).toReversed()) {
+    // The end user cluster goes last of all: what withdrawn registrations left behind goes before it.
+    if (request.id === 'mcp') {
+      const stray = await removeStrays(run);
+      if (stray) return awaitDeletion(stray);
+    }
+    const removal = await removeRequest(run.platform, request, formatObjectKey(run.key));
+    if (removal.state !== 'gone') return awaitDeletion(`${removal.kind} ${request.namespace}/${request.name}`);
+  }
+  return undefined;
+}
+
+/** @param what `<kind> <namespace>/<name>` */
+function awaitDeletion(what: string): StepResult {
+  const [kind] = what.split(' ');
   return {
-    status: reportTerminating(`WaitingFor${removal.kind}Deletion`, `Waiting for the deletion of ${what}`),
+    status: reportTerminating(`WaitingFor${kind}Deletion`, `Waiting for the deletion of ${what}`),
     outcome: waiting(`the deletion of ${what}`),
   };
 }

@@ -1,17 +1,19 @@
-import { hasFinalizer } from '../../shared/finalizers.ts';
 import { type AccessRequest, type ClusterRequest } from '../../shared/model/access.ts';
-import { mergePatchOf } from '../../shared/model/json.ts';
+import { equal, mergePatchOf } from '../../shared/model/json.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
-import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
+import { REGISTRATIONS_ANNOTATION } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
 import type { DesiredRequest } from './desired.ts';
+import { foreignRequest, isOurs, metadataPatch, neverOurs, skeleton } from './ownership.ts';
 import type { Verdict } from './verdict.ts';
 
 /** The requests of one registration as they are on the platform cluster. */
 export interface ObservedRequest {
   clusterRequest: ClusterRequest | undefined;
   accessRequest: AccessRequest | undefined;
+  /** Looked up for a registration of an existing Cluster only, and only before there is an AccessRequest. */
+  cluster?: KubeObject | undefined;
 }
 
 export type RequestAction =
@@ -19,10 +21,15 @@ export type RequestAction =
   | { readonly do: 'create-access-request'; readonly object: AccessRequest }
   | { readonly do: 'patch-cluster-request'; readonly patch: object }
   | { readonly do: 'patch-access-request'; readonly patch: object }
+  /** Not wanted any more, or for another cluster. */
+  | { readonly do: 'remove-access-request'; readonly object: AccessRequest }
   /** Somebody else is removing it: let go of it, so that it can be ordered again. */
   | { readonly do: 'release-access-request'; readonly object: AccessRequest }
   | { readonly do: 'release-cluster-request'; readonly object: ClusterRequest }
   | { readonly do: 'conclude'; readonly verdict: Verdict };
+
+/** Nothing tells when a Cluster or somebody's ClusterRequest appears, except those of control planes. */
+const LOOK_AGAIN_MS = 10_000;
 
 /**
  * The next step towards the access that is desired; follows `Reconcile` of `clusteraccess/advanced`, except that a
@@ -30,16 +37,17 @@ export type RequestAction =
  * @param annotation value of the annotation that leads from a request to its object
  */
 export function decideRequest(desired: DesiredRequest, observed: ObservedRequest, annotation: string): RequestAction {
-  return desired.cluster.kind === 'order'
-    ? (decideOrderedCluster(desired, observed.clusterRequest, annotation) ??
-        decideAccess(desired, observed, annotation))
-    : (decideExistingCluster(desired, observed) ?? decideAccess(desired, observed, annotation));
+  const cluster =
+    desired.cluster.kind === 'order'
+      ? decideOrderedCluster(desired, observed.clusterRequest, annotation)
+      : decideExisting(desired, observed);
+  return cluster ?? decideAccess(desired, observed, annotation);
 }
 
-/** The first of our requests that is on its way out. */
+/** The first of our requests that is on its way out without that we ever had a hand in it. */
 export function beingRemoved(desired: DesiredRequest, observed: ObservedRequest): KubeObject | undefined {
   const cluster = desired.cluster.kind === 'order' ? observed.clusterRequest : undefined;
-  return [observed.accessRequest, cluster].find((one) => one && isDeleting(one) && isOurs(desired, one));
+  return [observed.accessRequest, cluster].find((one) => one && isDeleting(one) && isOurs(desired, one) && neverOurs(one));
 }
 
 function decideOrderedCluster(
@@ -50,30 +58,50 @@ function decideOrderedCluster(
   if (!request)
     return {
       do: 'create-cluster-request',
-      object: {
-        ...skeleton(desired, annotation),
-        spec: { purpose: (desired.cluster as { purpose: string }).purpose },
-      },
+      object: { ...skeleton(desired, annotation), spec: orderOf(desired) },
     };
   const foreign = foreignRequest(desired, request, 'ClusterRequest');
-  if (foreign) return foreign;
+  if (foreign) return conclude(foreign);
   if (isDeleting(request)) return { do: 'release-cluster-request', object: request };
   const patch = metadataPatch(desired, request, annotation);
   if (patch) return { do: 'patch-cluster-request', patch };
   return awaitCluster(request);
 }
 
-function decideExistingCluster(desired: DesiredRequest, { clusterRequest, accessRequest }: ObservedRequest) {
-  // What was granted stays usable while the ControlPlane is on its way out: the provider's delete needs it.
-  if (accessRequest) return undefined;
-  if (clusterRequest) return awaitCluster(clusterRequest);
-  const { name, namespace } = (desired.cluster as { request: { name: string; namespace: string } }).request;
+function orderOf({ cluster }: DesiredRequest): ClusterRequest['spec'] {
+  if (cluster.kind !== 'order') throw new Error('only an ordered cluster has a ClusterRequest of ours');
+  return cluster.spec;
+}
+
+function decideExisting(desired: DesiredRequest, observed: ObservedRequest): RequestAction | undefined {
+  const { cluster } = desired;
+  // What was granted stays usable while the cluster is on its way out: the provider's delete needs it.
+  if (cluster.kind === 'order' || observed.accessRequest) return undefined;
+  if (cluster.kind === 'request' && observed.clusterRequest) {
+    const waiting = awaitCluster(observed.clusterRequest);
+    return waiting && desired.id !== 'mcp' ? lookAgain(waiting) : waiting;
+  }
+  if (cluster.kind === 'cluster' && observed.cluster) return undefined;
+  const { name, namespace } = cluster.reference;
+  if (desired.id === 'mcp')
+    return conclude({
+      state: 'waiting',
+      reason: REASON.controlPlaneNotFound,
+      message: `No ControlPlane of that name: ClusterRequest ${namespace}/${name} does not exist on the platform cluster`,
+      nothingCreated: true,
+    });
+  const kind = cluster.kind === 'cluster' ? 'Cluster' : 'ClusterRequest';
   return conclude({
     state: 'waiting',
-    reason: REASON.controlPlaneNotFound,
-    message: `No ControlPlane of that name: ClusterRequest ${namespace}/${name} does not exist on the platform cluster`,
-    nothingCreated: true,
+    reason: cluster.kind === 'cluster' ? REASON.clusterNotFound : REASON.clusterRequestNotFound,
+    message: `${kind} ${namespace}/${name}, which access.clusters.${desired.id} names, does not exist on the platform cluster`,
+    retryAfterMs: LOOK_AGAIN_MS,
   });
+}
+
+function lookAgain(action: RequestAction): RequestAction {
+  if (action.do !== 'conclude' || action.verdict.state !== 'waiting') return action;
+  return conclude({ ...action.verdict, retryAfterMs: LOOK_AGAIN_MS });
 }
 
 function awaitCluster(request: ClusterRequest): RequestAction | undefined {
@@ -89,37 +117,52 @@ function awaitCluster(request: ClusterRequest): RequestAction | undefined {
 }
 
 function decideAccess(desired: DesiredRequest, { accessRequest }: ObservedRequest, annotation: string): RequestAction {
-  if (!accessRequest)
+  const { access } = desired;
+  if (!accessRequest) {
+    if (!access) return conclude({ state: 'ordered' });
     return {
       do: 'create-access-request',
-      object: {
-        ...skeleton(desired, annotation),
-        spec: {
-          requestRef:
-            desired.cluster.kind === 'existing'
-              ? desired.cluster.request
-              : { name: desired.name, namespace: desired.namespace },
-          token: desired.access,
-        },
-      },
+      object: { ...skeleton(desired, annotation), spec: { ...referenceOf(desired), ...access } },
     };
+  }
   const foreign = foreignRequest(desired, accessRequest, 'AccessRequest');
-  if (foreign) return foreign;
+  // Another one's of a name that isn't needed is nobody's concern.
+  if (foreign) return conclude(access ? foreign : { state: 'ordered' });
+  if (!access) return { do: 'remove-access-request', object: accessRequest };
   if (isDeleting(accessRequest)) return { do: 'release-access-request', object: accessRequest };
+  // The reference can't be changed.
+  if (refersElsewhere(desired, accessRequest)) return { do: 'remove-access-request', object: accessRequest };
   const metadata = metadataPatch(desired, accessRequest, annotation);
-  const token = mergePatchOf(accessRequest.spec.token, desired.access);
-  if (metadata || token)
+  const { token, oidc } = accessRequest.spec;
+  const spec = mergePatchOf({ ...(token ? { token } : {}), ...(oidc ? { oidc } : {}) }, access);
+  if (metadata || spec)
     return {
       do: 'patch-access-request',
       patch: {
         metadata: { resourceVersion: accessRequest.metadata.resourceVersion, ...metadata?.metadata },
-        ...(token ? { spec: { token } } : {}),
+        ...(spec ? { spec } : {}),
       },
     };
-  return conclude(judgeAccess(accessRequest));
+  return conclude(judgeAccess(desired, accessRequest));
 }
 
-function judgeAccess(request: AccessRequest): Verdict {
+function referenceOf({
+  cluster,
+  name,
+  namespace,
+}: DesiredRequest): Pick<AccessRequest['spec'], 'clusterRef' | 'requestRef'> {
+  if (cluster.kind === 'cluster') return { clusterRef: cluster.reference };
+  return { requestRef: cluster.kind === 'request' ? cluster.reference : { name, namespace } };
+}
+
+/** The operator fills in `clusterRef` where `requestRef` was given. */
+function refersElsewhere(desired: DesiredRequest, { spec }: AccessRequest): boolean {
+  const { clusterRef, requestRef } = referenceOf(desired);
+  if (requestRef) return spec.requestRef === undefined || !equal(requestRef, spec.requestRef);
+  return !equal(clusterRef, spec.clusterRef);
+}
+
+function judgeAccess({ registrations }: DesiredRequest, request: AccessRequest): Verdict {
   const { metadata, status } = request;
   const where = `AccessRequest ${metadata.namespace}/${metadata.name}`;
   // Not yet about the permissions that are asked now; Go waits for the same.
@@ -131,6 +174,10 @@ function judgeAccess(request: AccessRequest): Verdict {
         state: 'granted',
         // The Secret is always beside its request, whatever an old `secretRef.namespace` says.
         secret: { name: status.secretRef.name, namespace: metadata.namespace ?? '', key: 'kubeconfig' },
+        ...(request.spec.oidc ? { forPeople: true } : {}),
+        ...(registrations && metadata.annotations?.[REGISTRATIONS_ANNOTATION] !== registrations.fingerprint
+          ? { otherRegistrations: true }
+          : {}),
       };
     return {
       state: 'waiting',
@@ -143,56 +190,6 @@ function judgeAccess(request: AccessRequest): Verdict {
     reason: REASON.waitingForAccessRequest,
     message: `Waiting for ${where} to be granted${explanation(request)}`,
   };
-}
-
-/** Ownership is managed-by and managed-purpose; a request of that name without them is never taken over. */
-export function isOurs(desired: Pick<DesiredRequest, 'ownerLabels'>, request: KubeObject): boolean {
-  return Object.entries(desired.ownerLabels).every(([label, value]) => request.metadata.labels?.[label] === value);
-}
-
-function foreignRequest(desired: DesiredRequest, request: KubeObject, kind: string): RequestAction | undefined {
-  if (isOurs(desired, request)) return undefined;
-  const [label, value] = Object.entries(desired.ownerLabels).find(
-    ([label, value]) => request.metadata.labels?.[label] !== value,
-  ) as [string, string];
-  return conclude({
-    state: 'refused',
-    reason: REASON.foreignRequest,
-    message:
-      `${kind} ${request.metadata.namespace}/${request.metadata.name} already exists but is not managed by this ` +
-      `controller (label ${label} is expected to be ${value}, but is ${request.metadata.labels?.[label] ?? 'not set'})`,
-  });
-}
-
-function skeleton(desired: DesiredRequest, annotation: string): KubeObject {
-  return {
-    metadata: {
-      name: desired.name,
-      namespace: desired.namespace,
-      labels: { ...desired.extraLabels, ...desired.ownerLabels },
-      annotations: { [OBJECT_ANNOTATION]: annotation },
-      finalizers: [REQUEST_FINALIZER],
-    },
-  };
-}
-
-/** What is missing on a request that was made by another runtime, or by an earlier incarnation of the object. */
-function metadataPatch(
-  desired: DesiredRequest,
-  request: KubeObject,
-  annotation: string,
-): { metadata: Record<string, unknown> } | undefined {
-  const metadata: Record<string, unknown> = {};
-  if (request.metadata.annotations?.[OBJECT_ANNOTATION] !== annotation)
-    metadata['annotations'] = { [OBJECT_ANNOTATION]: annotation };
-  const missing = Object.entries(desired.extraLabels).filter(
-    ([name, value]) => request.metadata.labels?.[name] !== value,
-  );
-  if (missing.length > 0) metadata['labels'] = Object.fromEntries(missing);
-  if (!hasFinalizer(request, REQUEST_FINALIZER))
-    metadata['finalizers'] = [...(request.metadata.finalizers ?? []), REQUEST_FINALIZER];
-  if (Object.keys(metadata).length === 0) return undefined;
-  return { metadata: { resourceVersion: request.metadata.resourceVersion, ...metadata } };
 }
 
 function denied(where: string, request: AccessRequest | ClusterRequest): Verdict {

@@ -1,30 +1,51 @@
+import type { AccessMethod, ObjectReference } from '../../shared/model/access.ts';
+import type { ObjectKey } from '../../shared/model/object-key.ts';
 import {
+  MANAGED_BY_LABEL,
+  MANAGED_PURPOSE_LABEL,
   managedLabels,
   mcpNamespace,
+  nameHash,
   ONBOARDING_NAME_LABEL,
   ONBOARDING_NAMESPACE_LABEL,
   requestName,
   shortenName,
   workspaceNamespace,
 } from '../../shared/names.ts';
-import type { AccessSpec, ObjectReference } from '../../shared/model/access.ts';
-import type { ObjectKey } from '../../shared/model/object-key.ts';
 import type { Provider } from '../provider.ts';
+import { requestNamespaces, type RequestNamespace } from './registration.ts';
 
-/** An AccessRequest that an object needs, with the ClusterRequest that it refers to. */
-export interface DesiredRequest {
-  readonly id: 'mcp' | 'workload';
+/** What leads to the requests of one registration; depends on nothing but the object's name and the provider. */
+export interface RequestIdentity {
+  /** `mcp`, `workload`, or the id of a registration. */
+  readonly id: string;
   readonly namespace: string;
   readonly name: string;
   /** These mean ownership. */
   readonly ownerLabels: Readonly<Record<string, string>>;
   /** These are merged into what is there. */
   readonly extraLabels: Readonly<Record<string, string>>;
-  readonly access: AccessSpec;
-  /** `order`: a ClusterRequest of ours, named like the AccessRequest. `existing`: somebody else's. */
+  /** Whether a ClusterRequest of ours of the same name belongs to it. */
+  readonly ordersCluster: boolean;
+}
+
+/** A fingerprint of all registrations of an object. */
+export function registrationsOf(identities: readonly RequestIdentity[]): string {
+  return nameHash(...identities.map(({ namespace, name, ordersCluster }) => `${namespace}/${name}/${ordersCluster}`));
+}
+
+/** An AccessRequest that an object needs, with the cluster that it refers to. */
+export interface DesiredRequest extends RequestIdentity {
+  /** On the first request of an object only. `fresh`: nothing was ever installed, so nothing can have been withdrawn. */
+  readonly registrations?: { readonly fingerprint: string; readonly fresh: boolean };
+  /** Undefined: no AccessRequest is wanted, and one from before is removed. */
+  readonly access: AccessMethod | undefined;
   readonly cluster:
-    | { readonly kind: 'order'; readonly purpose: string }
-    | { readonly kind: 'existing'; readonly request: ObjectReference };
+    /** A ClusterRequest of ours, named like the AccessRequest. */
+    | { readonly kind: 'order'; readonly spec: { purpose: string; waitForClusterDeletion?: boolean } }
+    /** Somebody else's ClusterRequest. */
+    | { readonly kind: 'request'; readonly reference: ObjectReference }
+    | { readonly kind: 'cluster'; readonly reference: ObjectReference };
 }
 
 /** The tenant's namespace on the platform cluster. */
@@ -39,37 +60,51 @@ export function identityOf(key: ObjectKey): string {
   return key.mode === 'standard' ? `${key.namespace}/${key.name}` : key.cluster;
 }
 
-function desired(
+/** The control plane's ClusterRequest, which the platform has made. Standard mode only. */
+export function controlPlaneRequest(key: ObjectKey): ObjectReference {
+  return { name: key.name, namespace: mcpNamespace(key.name, key.namespace) };
+}
+
+/** All registrations of a provider for an object, in the order in which access is ordered. */
+export function requestIdentities(key: ObjectKey, provider: Provider): RequestIdentity[] {
+  const { clusters } = provider.access;
+  return [
+    ...(key.mode === 'standard' ? [identity(key, provider, 'mcp', 'mcp', requestNamespaces.mcp, false)] : []),
+    ...(provider.workloadCluster ? [identity(key, provider, 'workload', 'wl', requestNamespaces.mcp, true)] : []),
+    ...Object.entries(clusters).map(([id, { suffix = id, namespace = requestNamespaces.uuid, cluster }]) =>
+      identity(key, provider, id, suffix, namespace, cluster.kind === 'order'),
+    ),
+  ];
+}
+
+function identity(
   key: ObjectKey,
   provider: Provider,
-  id: DesiredRequest['id'],
+  id: string,
   suffix: string,
-  access: AccessSpec,
-  cluster: DesiredRequest['cluster'],
-): DesiredRequest {
+  namespace: RequestNamespace,
+  ordersCluster: boolean,
+): RequestIdentity {
+  const inStandard = typeof namespace === 'string' ? namespace : namespace(key);
+  const { managedBy, managedPurpose, labels = {} } = provider.access.labels?.(key, id) ?? {};
   return {
     id,
-    namespace: tenantNamespace(key),
+    namespace: key.mode === 'standard' ? inStandard : tenantNamespace(key),
     name: requestName(provider.controllerName, key.name, suffix),
-    ownerLabels: managedLabels(provider.controllerName, key, id),
-    extraLabels: key.mode === 'standard' ? onboardingLabels(key) : {},
-    access,
-    cluster,
+    ownerLabels: {
+      ...managedLabels(provider.controllerName, key, id),
+      ...(managedBy === undefined ? {} : { [MANAGED_BY_LABEL]: shortenName(managedBy) }),
+      ...(managedPurpose === undefined ? {} : { [MANAGED_PURPOSE_LABEL]: shortenName(managedPurpose) }),
+    },
+    extraLabels: {
+      ...(key.mode === 'standard' ? onboardingLabels(key) : {}),
+      ...Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, shortenName(value)])),
+    },
+    ordersCluster,
   };
 }
 
 /** The Go library does not shorten them, and such an object then gets no request at all: a label ends at 63 characters. */
 function onboardingLabels(key: ObjectKey): Record<string, string> {
   return { [ONBOARDING_NAME_LABEL]: shortenName(key.name), [ONBOARDING_NAMESPACE_LABEL]: shortenName(key.namespace) };
-}
-
-/** Access to the control plane, by its ClusterRequest that the platform has made already. Standard mode only. */
-export function desiredMcpRequest(key: ObjectKey, provider: Provider, access: AccessSpec): DesiredRequest {
-  const request = { name: key.name, namespace: mcpNamespace(key.name, key.namespace) };
-  return desired(key, provider, 'mcp', 'mcp', access, { kind: 'existing', request });
-}
-
-/** A workload cluster and access to it; the cluster may be shared with other tenants. */
-export function desiredWorkloadRequest(key: ObjectKey, provider: Provider, access: AccessSpec): DesiredRequest {
-  return desired(key, provider, 'workload', 'wl', access, { kind: 'order', purpose: 'workload' });
 }

@@ -1,32 +1,58 @@
 import { RuntimeError } from '../../shared/errors.ts';
-import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
+import { HttpKubeClient } from '../../shared/kube/client.ts';
+import { type ClusterCredentials, kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
+import { equal } from '../../shared/model/json.ts';
 import { keepSecret } from '../../shared/redact.ts';
 import type { Cluster } from '../provider.ts';
 import type { Run } from '../run.ts';
-import type { SecretReference } from './verdict.ts';
+import type { GrantedCluster, SecretReference } from './verdict.ts';
 
 /**
  * A cluster for the provider's hands, from the kubeconfig Secret as it is now: a rotated credential is used from the
- * next run on.
+ * next run on, and within a run after the first answer that the old one is not known any more.
  * @param guard what stops the client; stricter than the run's own, since it also ends with `ctx.signal`
  */
-export async function openCluster(run: Run, secret: SecretReference, guard: () => void): Promise<Cluster> {
-  const where = `${secret.namespace}/${secret.name}`;
-  const found = await run.platform.get<Secret>(SECRETS, secret.name, secret.namespace);
-  if (!found) throw new RuntimeError('NOT_READY', `Secret ${where} of the granted access does not exist`);
-  const kubeconfig = kubeconfigFromSecret(found, where, secret.key);
-  const credentials = parseKubeconfig(kubeconfig, where);
+export async function openCluster(run: Run, granted: GrantedCluster, guard: () => void): Promise<Cluster> {
+  const { secret, forPeople } = granted;
+  const kubeconfig = await readKubeconfig(run, secret);
+  if (forPeople) return { client: refusing(secret), kubeconfig, secretRef: secret };
+  const credentials = credentialsIn(run, secret, kubeconfig);
+  const renewed = async () => {
+    const now = credentialsIn(run, secret, await readKubeconfig(run, secret));
+    return equal(now, credentials) ? undefined : run.clients.clientFor(now);
+  };
+  return {
+    client: run.clients.clientFor(credentials).renewable(renewed).fenced(guard, run.signal),
+    kubeconfig,
+    secretRef: secret,
+  };
+}
+
+async function readKubeconfig(run: Run, { name, namespace, key }: SecretReference): Promise<string> {
+  const found = await run.platform.get<Secret>(SECRETS, name, namespace);
+  if (!found) throw new RuntimeError('NOT_READY', `Secret ${namespace}/${name} of the granted access does not exist`);
+  return kubeconfigFromSecret(found, `${namespace}/${name}`, key);
+}
+
+function credentialsIn(run: Run, { name, namespace }: SecretReference, kubeconfig: string): ClusterCredentials {
+  const credentials = parseKubeconfig(kubeconfig, `${namespace}/${name}`);
   for (const value of [credentials.token, credentials.clientKey]) {
     if (!value) continue;
     run.secrets.add(value);
     // What a provider logs is not this run's alone.
     keepSecret(value);
   }
-  return {
-    client: run.clients.clientFor(credentials).fenced(guard, run.signal),
-    kubeconfig,
-    secretRef: secret,
-  };
+  return credentials;
+}
+
+/** The kubeconfig of people's login runs a program that asks them; nothing that a runtime may do. */
+function refusing({ namespace, name }: SecretReference): HttpKubeClient {
+  return new HttpKubeClient('https://people.invalid', () => {
+    throw new RuntimeError(
+      'INVALID_PROVIDER',
+      `the access in ${namespace}/${name} is an oidc login for people: use its kubeconfig or secretRef, not its client`,
+    );
+  });
 }

@@ -1,12 +1,13 @@
-import { isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
+import { ApiError, isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS, NAMESPACES } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
-import { beingRemoved, decideRequest, isOurs, type ObservedRequest } from './decide-request.ts';
-import type { DesiredRequest } from './desired.ts';
+import { beingRemoved, decideRequest, type ObservedRequest } from './decide-request.ts';
+import type { DesiredRequest, RequestIdentity } from './desired.ts';
+import { isOurs, neverOurs } from './ownership.ts';
 import type { Verdict } from './verdict.ts';
 
 /** More steps than this in one pass mean that somebody works against us. */
@@ -16,11 +17,18 @@ export async function observeRequest(platform: KubeClient, desired: DesiredReque
   const getAccess = () => platform.get<AccessRequest>(ACCESS_REQUESTS, desired.name, desired.namespace);
   const getCluster = (name: string, namespace: string) =>
     platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace);
-  if (desired.cluster.kind === 'existing') {
-    const { name, namespace } = desired.cluster.request;
+  if (desired.cluster.kind !== 'order') {
+    const { kind, reference } = desired.cluster;
     const accessRequest = await getAccess();
-    // Once there is an AccessRequest, nothing is decided by the ClusterRequest any more.
-    return { accessRequest, clusterRequest: accessRequest ? undefined : await getCluster(name, namespace) };
+    // Once there is an AccessRequest, nothing is decided by what it refers to any more.
+    if (accessRequest) return { accessRequest, clusterRequest: undefined };
+    return kind === 'request'
+      ? { accessRequest, clusterRequest: await getCluster(reference.name, reference.namespace) }
+      : {
+          accessRequest,
+          clusterRequest: undefined,
+          cluster: await platform.get(CLUSTERS, reference.name, reference.namespace),
+        };
   }
   const [clusterRequest, accessRequest] = await Promise.all([getCluster(desired.name, desired.namespace), getAccess()]);
   return { clusterRequest, accessRequest };
@@ -74,19 +82,16 @@ export async function ensureRequest(
           accessRequest: await platform.mergePatch(ACCESS_REQUESTS, desired.name, action.patch, desired),
         };
         break;
+      case 'remove-access-request':
+        if (!(await removeOne(platform, ACCESS_REQUESTS, desired))) return awaitDeletion(ACCESS_REQUESTS, desired);
+        observed = await observeRequest(platform, desired);
+        break;
       case 'release-access-request':
       case 'release-cluster-request': {
         const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
-        if (keepTerminating) return terminating(action.object);
-        if (!(await release(platform, type, action.object)))
-          return {
-            state: 'waiting',
-            reason:
-              type === ACCESS_REQUESTS
-                ? REASON.waitingForAccessRequestDeletion
-                : REASON.waitingForClusterRequestDeletion,
-            message: `${type.kind} ${desired.namespace}/${desired.name} is being removed; it is ordered again afterwards`,
-          };
+        // One that we had a hand in is removed by us only after Uninstalled: it was somebody, in the middle of a deletion.
+        if (keepTerminating && neverOurs(action.object)) return terminating(action.object);
+        if (!(await release(platform, type, action.object))) return awaitDeletion(type, desired);
         observed = await observeRequest(platform, desired);
         break;
       }
@@ -104,6 +109,14 @@ function terminating({ metadata: { namespace, name } }: KubeObject): Verdict {
   return { state: 'terminating', message: `request ${namespace}/${name} is being removed` };
 }
 
+function awaitDeletion(type: ResourceType, { namespace, name }: RequestIdentity): Verdict {
+  return {
+    state: 'waiting',
+    reason: type === ACCESS_REQUESTS ? REASON.waitingForAccessRequestDeletion : REASON.waitingForClusterRequestDeletion,
+    message: `${type.kind} ${namespace}/${name} is being removed; if it is still needed, it is ordered again afterwards`,
+  };
+}
+
 /** A request that appeared in the meantime is taken as it is: the next decision looks at whose it is. */
 async function create<T extends KubeObject>(
   platform: KubeClient,
@@ -113,9 +126,16 @@ async function create<T extends KubeObject>(
   try {
     return await platform.create(type, object);
   } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    return platform.get<T>(type, object.metadata.name, object.metadata.namespace);
+    const { name, namespace } = object.metadata;
+    if (isAlreadyExists(error)) return platform.get<T>(type, name, namespace);
+    if (!isMissingNamespace(error, namespace)) throw error;
+    await platform.apply(NAMESPACES, { metadata: { name: namespace as string } });
+    return platform.create(type, object);
   }
+}
+
+function isMissingNamespace(error: unknown, namespace: string | undefined): boolean {
+  return error instanceof ApiError && isNotFound(error) && namespace !== undefined && error.details?.name === namespace;
 }
 
 /** Removes our finalizer from a request that is being deleted once it is the last one. True when the request is gone. */
@@ -144,32 +164,33 @@ export type Removal = { readonly state: 'gone' } | { readonly state: 'removing';
  */
 export async function removeRequest(
   platform: KubeClient,
-  desired: DesiredRequest,
+  request: RequestIdentity,
   annotation: string,
 ): Promise<Removal> {
-  const types = desired.cluster.kind === 'order' ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
+  const types = request.ordersCluster ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
   for (const type of types) {
-    if (!(await removeOne(platform, type, desired, annotation))) return { state: 'removing', kind: type.kind };
+    if (!(await removeOne(platform, type, request, annotation))) return { state: 'removing', kind: type.kind };
   }
   return { state: 'gone' };
 }
 
-async function removeOne(
+/** True when there is none of ours (any more). */
+export async function removeOne(
   platform: KubeClient,
   type: ResourceType,
-  desired: DesiredRequest,
-  annotation: string,
+  identity: Pick<RequestIdentity, 'name' | 'namespace' | 'ownerLabels'>,
+  annotation?: string,
 ): Promise<boolean> {
-  const { name, namespace } = desired;
+  const { name, namespace } = identity;
   let request = await platform.get(type, name, namespace);
-  if (!request || !isOurs(desired, request)) return true;
+  if (!request || !isOurs(identity, request)) return true;
   if (!request.metadata.deletionTimestamp) {
     await platform.delete(type, name, { namespace, uid: request.metadata.uid });
     request = await platform.get(type, name, namespace);
-    if (!request || !isOurs(desired, request)) return true;
+    if (!request || !isOurs(identity, request)) return true;
   }
   if (await release(platform, type, request)) return true;
-  return !(await leadsBack(platform, type, request, annotation));
+  return annotation !== undefined && !(await leadsBack(platform, type, request, annotation));
 }
 
 /**

@@ -7,7 +7,17 @@ export interface SecretReference {
 
 /** What is known about the access to one cluster. */
 export type Verdict =
-  | { readonly state: 'granted'; readonly secret: SecretReference; readonly renewAt?: Date }
+  | {
+      readonly state: 'granted';
+      readonly secret: SecretReference;
+      readonly renewAt?: Date;
+      /** The kubeconfig is for people, who log in by it; the runtime can't use it. */
+      readonly forPeople?: true;
+      /** The object was served with other registrations before, as far as is known. */
+      readonly otherRegistrations?: true;
+    }
+  /** The cluster is there, and no access to it was asked for. */
+  | { readonly state: 'ordered' }
   | {
       readonly state: 'waiting';
       readonly reason: string;
@@ -17,38 +27,72 @@ export type Verdict =
     }
   /** Somebody decided against it, or holds the name: nothing to do but say so and look again now and then. */
   | { readonly state: 'refused'; readonly reason: string; readonly message: string }
-  /** A request of ours is on its way out, and nobody of us removed it. */
+  /** A request that is on its way out, and that was another runtime's. */
   | { readonly state: 'terminating'; readonly message: string };
+
+type Open = Exclude<Verdict, { state: 'granted' | 'ordered' }>;
 
 /** Access to all clusters that an object needs. `workload` is undefined where none is ordered. */
 export interface AccessVerdicts {
   readonly mcp: Verdict;
   readonly workload: Verdict | undefined;
+  /** By the id of its registration. */
+  readonly clusters: Readonly<Record<string, Verdict>>;
+}
+
+export interface GrantedCluster {
+  readonly secret: SecretReference;
+  readonly forPeople: boolean;
 }
 
 export interface GrantedAccess {
-  readonly mcp: SecretReference;
-  readonly workload: SecretReference | undefined;
+  readonly mcp: GrantedCluster;
+  readonly workload: GrantedCluster | undefined;
+  readonly clusters: Readonly<Record<string, GrantedCluster>>;
   /** When the access has to be renewed; undefined: never. */
   readonly renewAt: Date | undefined;
 }
 
 /** The granted access, if all of it is. */
-export function grantedAccess({ mcp, workload }: AccessVerdicts): GrantedAccess | undefined {
-  if (mcp.state !== 'granted') return undefined;
-  if (workload !== undefined && workload.state !== 'granted') return undefined;
-  return { mcp: mcp.secret, workload: workload?.secret, renewAt: mcp.renewAt };
+export function grantedAccess(access: AccessVerdicts): GrantedAccess | undefined {
+  const { mcp, workload, clusters } = access;
+  if (open(access).length > 0 || mcp.state !== 'granted') return undefined;
+  return {
+    mcp: granted(mcp),
+    workload: workload?.state === 'granted' ? granted(workload) : undefined,
+    clusters: Object.fromEntries(
+      Object.entries(clusters).flatMap(([id, verdict]) =>
+        verdict.state === 'granted' ? [[id, granted(verdict)]] : [],
+      ),
+    ),
+    renewAt: mcp.renewAt,
+  };
 }
 
 /** The one to show of several that are not granted: a refusal before something that will pass. */
-export function worst({ mcp, workload }: AccessVerdicts): Exclude<Verdict, { state: 'granted' }> | undefined {
-  const open = [mcp, workload].filter(
-    (verdict): verdict is Exclude<Verdict, { state: 'granted' }> =>
-      verdict !== undefined && verdict.state !== 'granted',
-  );
+export function worst(access: AccessVerdicts): Open | undefined {
+  const all = open(access);
   return (
-    open.find((verdict) => verdict.state === 'refused') ??
-    open.find((verdict) => verdict.state === 'waiting') ??
-    open[0]
+    all.find((verdict) => verdict.state === 'refused') ?? all.find((verdict) => verdict.state === 'waiting') ?? all[0]
   );
+}
+
+/** Whether something may be left of registrations that were withdrawn since the object was looked at last. */
+export function mayHaveStrays({ mcp, workload }: AccessVerdicts): boolean {
+  return [mcp, workload].some((verdict) => verdict?.state === 'granted' && verdict.otherRegistrations);
+}
+
+/** Whether another runtime had begun to remove access when it was stopped. */
+export function someTerminating(access: AccessVerdicts): boolean {
+  return open(access).some((verdict) => verdict.state === 'terminating');
+}
+
+function open({ mcp, workload, clusters }: AccessVerdicts): Open[] {
+  return [mcp, workload, ...Object.values(clusters)].filter(
+    (verdict): verdict is Open => verdict !== undefined && verdict.state !== 'granted' && verdict.state !== 'ordered',
+  );
+}
+
+function granted({ secret, forPeople }: Extract<Verdict, { state: 'granted' }>): GrantedCluster {
+  return { secret, forPeople: forPeople ?? false };
 }

@@ -49,6 +49,7 @@ export const CONDITIONS: JsonSchema = {
 
 /** The phases of a managed resource, as the provider developers' guide has them. */
 export const RESOURCE_PHASES = ['Pending', 'Progressing', 'Ready', 'Failed', 'Terminating', 'Unknown'] as const;
+export type ResourcePhase = (typeof RESOURCE_PHASES)[number];
 
 const RESOURCES: JsonSchema = {
   type: 'array',

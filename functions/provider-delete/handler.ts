@@ -5,6 +5,7 @@ import { again, done } from '../../shared/model/outcome.ts';
 import { CONDITION_UNINSTALLED } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../access/verdict.ts';
+import { removeCopies } from '../copies/sync.ts';
 import { flowPosition } from '../flow.ts';
 import { backToStart } from '../precondition.ts';
 import { providerContext, ReportCollector, untilStopped } from '../provider-call.ts';
@@ -26,6 +27,7 @@ export const providerDelete: Step = async (object, run) => {
   const report = collector.terminatingReport();
   if (result?.requeueAfter !== undefined)
     return { status: report, outcome: again(milliseconds(result.requeueAfter, 'requeueAfter'), 'RequeueAfter') };
+  await removeCopies(run, ctx);
   return {
     status: {
       ...report,

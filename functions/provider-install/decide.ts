@@ -1,7 +1,7 @@
 import { hasFinalizer } from '../../shared/finalizers.ts';
 import { milliseconds } from '../../shared/model/duration.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { again, done, type Outcome } from '../../shared/model/outcome.ts';
+import { again, done, type Outcome, waiting } from '../../shared/model/outcome.ts';
 import {
   CONDITION_INSTALL_STARTED,
   CONDITION_READY,
@@ -11,6 +11,7 @@ import {
 } from '../../shared/status.ts';
 import { flowPosition } from '../flow.ts';
 import type { CallResult } from '../provider.ts';
+import type { StepResult } from '../run.ts';
 
 /** Not being deleted, and ours: the finalizer is the claim, also to be the one that a workspace is served by. */
 export function mayInstall(object: ServiceObject, finalizer: string): boolean {
@@ -31,6 +32,16 @@ export function markInstallStarted(object: ServiceObject): StatusReport | undefi
   if (ready?.status === 'True') return { phase: 'Ready', conditions: [ready, started] };
   const report = reportProgressing('Reconciling', 'Reconcile in progress');
   return { ...report, conditions: [...report.conditions, started] };
+}
+
+/** A Secret that has to be copied isn't there; its creation wakes the object. */
+export function waitForSecret(object: ServiceObject, secret: string): StepResult {
+  const message = `Secret ${secret}, which the provider refers to, does not exist on the platform cluster; create it`;
+  return {
+    object,
+    status: reportProgressing('ReferencedSecretNotFound', message),
+    outcome: waiting(`Secret ${secret}`),
+  };
 }
 
 /**

@@ -3,11 +3,12 @@ import { done } from '../../shared/model/outcome.ts';
 import { reportReady } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../access/verdict.ts';
+import { syncCopies } from '../copies/sync.ts';
 import { writeStatus } from '../invoke.ts';
 import { backToStart } from '../precondition.ts';
 import { parseObject, providerContext, ReportCollector, untilStopped } from '../provider-call.ts';
 import type { Step } from '../run.ts';
-import { decideNextLook, markInstallStarted, mayInstall } from './decide.ts';
+import { decideNextLook, markInstallStarted, mayInstall, waitForSecret } from './decide.ts';
 
 /** Lets the provider install or update. Requires: not being deleted, ours, access granted. */
 export const providerInstall: Step = async (object, run) => {
@@ -26,7 +27,10 @@ export const providerInstall: Step = async (object, run) => {
   const current = { ...written, metadata: { ...written.metadata, ...(generation ? { generation } : {}) } };
   const collector = new ReportCollector();
   const ctx = await providerContext(run, granted, collector);
-  const call = run.provider.createOrUpdate(ctx, { ...parsed, metadata: current.metadata });
+  const order = { ...parsed, metadata: current.metadata };
+  const missing = await syncCopies(run, ctx, order);
+  if (missing) return waitForSecret(current, missing);
+  const call = run.provider.createOrUpdate(ctx, order);
   const result = await untilStopped(run, call);
   // Told to end, yet it returned: it may have seen refused requests as anything. Ready would be a guess.
   if (run.signal.aborted) throw new RuntimeError('STALE_HOLDER', 'the call was told to end');

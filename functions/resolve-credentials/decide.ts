@@ -9,7 +9,7 @@ import {
   reportTerminating,
   type StatusReport,
 } from '../../shared/status.ts';
-import { type AccessVerdicts, grantedAccess, worst } from '../access/verdict.ts';
+import { type AccessVerdicts, grantedAccess, someTerminating, worst } from '../access/verdict.ts';
 import type { ConfigState } from '../config-state.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
 import type { StepResult } from '../run.ts';
@@ -47,10 +47,19 @@ export function skipDelete(): StepResult {
   };
 }
 
+/** Nothing is installed with access that is wanted no more. */
+export function waitForStray(object: ServiceObject, stray: string): StepResult {
+  const [kind] = stray.split(' ');
+  return {
+    status: reportNotReady(object, `WaitingFor${kind}Deletion`, `${stray} is not needed any more and is being removed`),
+    outcome: waiting(`the deletion of ${stray}`),
+  };
+}
+
 /** What follows from the access that there is. */
 export function decideAfterAccess(object: ServiceObject, access: AccessVerdicts): StepResult {
   const deleting = isDeleting(object);
-  if (deleting && [access.mcp, access.workload].some((verdict) => verdict?.state === 'terminating'))
+  if (deleting && someTerminating(access))
     // Requests that are going without our mark: another runtime had come as far as that when it was stopped.
     return {
       status: reportUninstalled('HandedOver', 'The removal of access had begun already'),

@@ -1,14 +1,20 @@
 import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import { addFinalizerPatch, hasFinalizer } from '../../shared/finalizers.ts';
 import { isInvalid, isNotFound } from '../../shared/kube/api-error.ts';
+import { ACCESS_REQUESTS } from '../../shared/kube/resources.ts';
+import type { AccessRequest } from '../../shared/model/access.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { done } from '../../shared/model/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_RECONCILE } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { ensureAccess } from '../access/access.ts';
+import { requestIdentities, type RequestIdentity } from '../access/desired.ts';
+import { isOurs, madeByAnother } from '../access/ownership.ts';
+import { rememberRegistrations, removeStrays } from '../access/strays.ts';
+import { grantedAccess, mayHaveStrays } from '../access/verdict.ts';
 import { flowPosition, neverStarted } from '../flow.ts';
 import type { Run, Step, StepResult } from '../run.ts';
-import { decideAfterAccess, reject, skipDelete, waitForConfig } from './decide.ts';
+import { decideAfterAccess, reject, skipDelete, waitForConfig, waitForStray } from './decide.ts';
 import { winnerOf } from './winner.ts';
 
 /**
@@ -23,7 +29,7 @@ export const resolveCredentials: Step = async (found, run) => {
     case 'teardown':
       return { outcome: done(TEARDOWN_REQUESTED) };
     case 'delete':
-      if (neverStarted(object)) return skipDelete();
+      if (neverStarted(object) && !(await startedByAnother(run))) return skipDelete();
       if (run.config.state === 'unusable') return waitForConfig(object, run.config);
       return decideAfterAccess(object, await ensureAccess(run, object, { keepTerminating: true }));
     case 'install':
@@ -38,7 +44,21 @@ async function resolveInstall(object: ServiceObject, run: Run): Promise<StepResu
   const claimed = await withFinalizer(object, run);
   // Deleted between the read and the claim: its own event is on the way.
   if (!claimed) return { outcome: done() };
-  return decideAfterAccess(claimed, await ensureAccess(run, claimed, { keepTerminating: false }));
+  const access = await ensureAccess(run, claimed, { keepTerminating: false });
+  if (grantedAccess(access) && mayHaveStrays(access)) {
+    const stray = await removeStrays(run);
+    if (stray) return waitForStray(claimed, stray);
+    await rememberRegistrations(run);
+  }
+  return decideAfterAccess(claimed, access);
+}
+
+/** Another runtime that was stopped in its first installation leaves no condition behind, but its requests. */
+async function startedByAnother({ key, provider, platform }: Run): Promise<boolean> {
+  if (key.mode !== 'standard') return false;
+  const [first] = requestIdentities(key, provider);
+  const request = first && (await platform.get<AccessRequest>(ACCESS_REQUESTS, first.name, first.namespace));
+  return request !== undefined && isOurs(first as RequestIdentity, request) && madeByAnother(request);
 }
 
 /** In a kcp workspace one object is served. Standard mode needs no rule: the object is named after its ControlPlane. */

@@ -40,6 +40,7 @@ export type Reason =
   | 'Deleting'
   | 'AccessChanged'
   | 'ProviderConfigChanged'
+  | 'ReferenceChanged'
   | 'WinnerGone'
   | 'Timer'
   | 'Resync'

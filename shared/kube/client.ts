@@ -27,6 +27,8 @@ interface Transport {
   readonly authorization: () => Promise<string | undefined>;
   /** Replaces the client's own address, where that is only known later. */
   readonly address?: string;
+  /** After a 401: whether there are other credentials by now, with which to try once more. */
+  readonly renew?: (() => Promise<boolean>) | undefined;
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -60,6 +62,25 @@ export class HttpKubeClient implements KubeClient {
   /** A client that stops sending once `guard` throws and drops what is under way when `signal` fires. */
   fenced(guard: Guard, signal?: AbortSignal): HttpKubeClient {
     return new HttpKubeClient(this.server, this.#transport, guard, signal);
+  }
+
+  /**
+   * A client that reads its credentials once more when the server does not know them (any more): a token may have been
+   * replaced since it was read.
+   * @param fresh a client with the credentials as they are now; `undefined` when they are still the same
+   */
+  renewable(fresh: () => Promise<HttpKubeClient | undefined>): HttpKubeClient {
+    let current = this.#transport;
+    let renewal: Promise<boolean> | undefined;
+    let renewed = false;
+    const renew = (): Promise<boolean> =>
+      (renewal ??= fresh().then((client) => {
+        if (!client) return false;
+        current = () => ({ ...client.#transport(), address: client.server });
+        return (renewed = true);
+      }));
+    const transport = (): Transport => ({ ...current(), renew: renewed ? undefined : renew });
+    return new HttpKubeClient(this.server, transport, this.#guard, this.#signal);
   }
 
   /** A client that answers "not yet" until `ready` resolves, so that nothing else has to wait for it. */
@@ -194,8 +215,21 @@ export class HttpKubeClient implements KubeClient {
     signal: AbortSignal,
     options: RequestOptions,
   ): Promise<Dispatcher.ResponseData> {
-    this.#guard?.();
     const transport = this.#transport();
+    const response = await this.#sendBy(transport, method, path, signal, options);
+    if (response.statusCode !== 401 || !transport.renew || !(await transport.renew())) return response;
+    await response.body.dump();
+    return this.#sendBy(this.#transport(), method, path, signal, options);
+  }
+
+  async #sendBy(
+    transport: Transport,
+    method: Method,
+    path: string,
+    signal: AbortSignal,
+    options: RequestOptions,
+  ): Promise<Dispatcher.ResponseData> {
+    this.#guard?.();
     const url = new URL((transport.address ?? this.server) + path);
     for (const [name, value] of Object.entries(options.query ?? {}))
       if (value !== undefined && value !== '') url.searchParams.set(name, String(value));

@@ -29,6 +29,29 @@ export interface AccessSpec {
   roleRefs?: RoleRef[];
 }
 
+/** `OIDCConfig` of an AccessRequest: people of an identity provider get access, instead of a token. */
+export interface OidcSpec {
+  name: string;
+  issuer: string;
+  clientID: string;
+  /** Default `groups`. */
+  groupsClaim?: string;
+  groupsPrefix?: string;
+  /** Default `sub`. */
+  usernameClaim?: string;
+  usernamePrefix?: string;
+  extraScopes?: string[];
+  roleBindings: {
+    subjects: { kind: 'User' | 'Group' | 'ServiceAccount'; name: string; namespace?: string }[];
+    roleRefs: RoleRef[];
+  }[];
+  /** Roles to be created on the cluster. */
+  roles?: PermissionsRequest[];
+}
+
+/** How an AccessRequest gives access: exactly one of the two. */
+export type AccessMethod = { readonly token: AccessSpec } | { readonly oidc: OidcSpec };
+
 /** A permission claim of a kcp APIExport. kcp takes verbs literally, so they are listed one by one. */
 export interface PermissionClaim {
   group?: string;
@@ -61,13 +84,14 @@ export interface AccessRequest extends KubeObject {
     clusterRef?: ObjectReference;
     requestRef?: ObjectReference;
     token?: AccessSpec;
-    oidc?: Record<string, unknown>;
+    oidc?: OidcSpec;
   };
   status?: RequestStatus & { secretRef?: { name: string } };
 }
 
 export interface Secret extends KubeObject {
   type?: string;
+  immutable?: boolean;
   /** Base64. */
   data?: Record<string, string>;
   stringData?: Record<string, string>;

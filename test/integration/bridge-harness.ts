@@ -103,6 +103,7 @@ export async function runBridge(
   const bridge = await startBridge({
     ...options,
     provider: foo,
+    providerNamespace: 'service-provider',
     redis,
     publisher,
     state,

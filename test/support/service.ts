@@ -2,7 +2,8 @@ import type { Provider } from '../../functions/provider.ts';
 import { installCrds } from '../../functions/init/install-crds.ts';
 import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
-import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import { mergePatchOf } from '../../shared/model/json.ts';
+import type { KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import type { Landscape } from './landscape.ts';
 
 /** The provider's own namespace on the platform cluster. */
@@ -50,8 +51,14 @@ export async function writeProviderConfig(
       kubeconfigSecret: { name: KCP_SECRET, namespace: PROVIDER_NAMESPACE },
     },
   };
-  await platform.client.apply(provider.config.type, {
-    metadata: { name: provider.name },
-    spec: { ...config, ...(kcp ? kcpSettings : {}) },
-  } as KubeObject);
+  const { type } = provider.config;
+  const spec = { ...config, ...(kcp ? kcpSettings : {}) };
+  const before = await platform.client.get<KubeObjectOf<{ spec?: object }>>(type, provider.name);
+  if (!before) {
+    await platform.client.apply(type, { metadata: { name: provider.name }, spec } as KubeObject);
+    return;
+  }
+  // Applying a spec that lost its last field would set it to null, which its type refuses.
+  const patch = mergePatchOf(before.spec ?? {}, spec);
+  if (patch) await platform.client.mergePatch(type, provider.name, { spec: patch });
 }

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ControlPlaneIndex, type KnownObjects, objectOfRequest, othersInWorkspace } from '../../../bridge/fan-out.ts';
+import {
+  ControlPlaneIndex,
+  type KnownObjects,
+  objectOfRequest,
+  othersInWorkspace,
+  SecretIndex,
+} from '../../../bridge/fan-out.ts';
 import { Seen } from '../../../bridge/seen.ts';
 import type { SeenObject } from '../../../bridge/seen-objects.ts';
 import type { SeenRequest } from '../../../bridge/seen-requests.ts';
@@ -79,4 +85,21 @@ test('the others of a workspace are those beside the one that is gone, and none 
   ] as const)
     seen.apply('ADDED', object(group, id));
   expect(othersInWorkspace(object('w1', 'n/a'), seen).map(({ id }) => id)).toEqual(['n/b']);
+});
+
+test('the Secret of an AccessRequest finds its object, as long as the request names it', () => {
+  const index = new SecretIndex();
+  const withSecret = (secret: string | undefined, owner: string | undefined = OWNER) => ({ ...request(owner), secret });
+  index.apply({ kind: 'added', now: withSecret(undefined) });
+  expect(index.find('mcp--1', 's')).toBeUndefined();
+  index.apply({ kind: 'changed', before: withSecret(undefined), now: withSecret('s') });
+  expect(index.find('mcp--1', 's')).toMatchObject({ cluster: '2abc', uid: 'u1' });
+  expect(index.find('mcp--2', 's')).toBeUndefined();
+  index.apply({ kind: 'changed', before: withSecret('s'), now: withSecret('t') });
+  expect(index.find('mcp--1', 's')).toBeUndefined();
+  expect(index.find('mcp--1', 't')).toMatchObject({ uid: 'u1' });
+  index.apply({ kind: 'gone', before: withSecret('t') });
+  expect(index.find('mcp--1', 't')).toBeUndefined();
+  index.apply({ kind: 'added', now: { ...request(undefined), secret: 's' } });
+  expect(index.find('mcp--1', 's')).toBeUndefined();
 });

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunningRuntime } from '../../functions/compose.ts';
+import {
+  existingCluster,
+  existingRequest,
+  newCluster,
+  requestNamespaces,
+} from '../../functions/access/registration.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES } from '../../shared/kube/resources.ts';
+import { mcpNamespace, nameUuid } from '../../shared/names.ts';
+import type { ControlPlane } from '../support/control-plane.ts';
+import { type History, recordHistory } from '../support/history.ts';
+import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
+import type { AccessRequest, ClusterRequest } from '../support/openmcp.ts';
+import { PATIENCE } from '../support/orders.ts';
+import {
+  install,
+  installedName,
+  MANAGE_CONFIG_MAPS,
+  probe,
+  type ProbeContext,
+  rule,
+  uninstall,
+} from '../support/probe.ts';
+import { configMapValue, inOrder, position, requestsIn } from '../support/requests.ts';
+import { writeProviderConfig } from '../support/service.ts';
+import { createStage, PROJECT, type Stage } from '../support/stage.ts';
+import { eventually } from '../support/wait.ts';
+
+const FINALIZER = 'probe.example/held';
+
+interface Where {
+  namespace: string;
+}
+
+/** Every kind of registration beside the two of simple access; rights on the end user cluster are computed. */
+const wide = probe<Where>('wide', {
+  controllerName: 'Wide',
+  finalizer: FINALIZER,
+  access: {
+    additionalData: async (object, config, io) => ({
+      // Read from a cluster, which is what additional data is for.
+      namespace: (await io.platform.get(CLUSTER_REQUESTS, object.metadata.name, io.tenantNamespace))
+        ? (config.namespace ?? 'wide-system')
+        : 'nowhere',
+    }),
+    mcp: (_object, _config, { namespace }) => ({
+      permissions: [...(MANAGE_CONFIG_MAPS.permissions ?? []), { namespace, rules: [rule(['secrets'])] }],
+    }),
+    clusters: {
+      extra: newCluster({ cluster: { purpose: 'workload' }, suffix: 'x', access: MANAGE_CONFIG_MAPS }),
+      ordered: existingRequest({
+        request: { name: 'onboarding', namespace: SYSTEM_NAMESPACE },
+        namespace: requestNamespaces.mcp,
+        access: () => MANAGE_CONFIG_MAPS,
+      }),
+      present: existingCluster({
+        cluster: () => ({ name: 'onboarding', namespace: SYSTEM_NAMESPACE }),
+        namespace: 'wide-requests',
+        access: MANAGE_CONFIG_MAPS,
+      }),
+      bare: newCluster({ cluster: { purpose: 'workload' }, namespace: requestNamespaces.mcp }),
+    },
+  },
+  createOrUpdate: async (ctx, object) => {
+    for (const cluster of clustersOf(ctx)) await install(cluster, object);
+  },
+  delete: async (ctx, object) => {
+    const results = await Promise.all(clustersOf(ctx).map((cluster) => uninstall(cluster, object)));
+    return results.find((result) => result);
+  },
+});
+
+function clustersOf(ctx: ProbeContext) {
+  return [ctx.mcp, ...Object.values(ctx.clusters)].map(({ client }) => client);
+}
+
+/** The next version of the same provider: one registration less, and no access to another one any more. */
+const narrow = probe('wide', {
+  controllerName: 'Wide',
+  finalizer: FINALIZER,
+  access: {
+    mcp: MANAGE_CONFIG_MAPS,
+    clusters: {
+      ordered: existingRequest({
+        request: { name: 'onboarding', namespace: SYSTEM_NAMESPACE },
+        namespace: requestNamespaces.mcp,
+      }),
+      extra: newCluster({ cluster: { purpose: 'workload' }, suffix: 'x', access: MANAGE_CONFIG_MAPS }),
+      present: existingCluster({
+        cluster: { name: 'onboarding', namespace: SYSTEM_NAMESPACE },
+        namespace: 'wide-requests',
+        access: MANAGE_CONFIG_MAPS,
+      }),
+    },
+  },
+});
+
+let stage: Stage;
+let platform: HttpKubeClient;
+let controlPlane: ControlPlane;
+let runtime: RunningRuntime;
+const histories: History[] = [];
+const MCP = mcpNamespace('cp', PROJECT);
+const UUID = nameUuid(PROJECT, 'cp');
+
+const access = (name: string, namespace: string) => platform.get<AccessRequest>(ACCESS_REQUESTS, name, namespace);
+const order = (name: string, namespace: string) => platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace);
+beforeAll(async () => {
+  stage = await createStage({ provider: wide.provider });
+  platform = stage.landscape.platform.client;
+  [controlPlane, runtime] = await Promise.all([stage.landscape.createControlPlane(PROJECT, 'cp'), stage.run()]);
+});
+
+afterAll(async () => {
+  for (const history of histories) history.stop();
+  await stage?.stop();
+});
+
+describe('one object with every kind of registration', () => {
+  test('gets all clusters, under the names of the Go library', async () => {
+    await stage.orders.create('cp', 'one');
+    const object = await stage.orders.untilReady('cp');
+    expect(object.metadata.finalizers).toEqual([FINALIZER]);
+
+    expect(await access('wide--cp--mcp', MCP)).toMatchObject({
+      metadata: {
+        labels: {
+          'openmcp.cloud/managed-by': 'Wide',
+          'openmcp.cloud/managed-purpose': `${PROJECT}.cp.mcp`,
+          'openmcp.cloud/onboarding-name': 'cp',
+          'openmcp.cloud/onboarding-namespace': PROJECT,
+        },
+        finalizers: expect.arrayContaining(['clusters.openmcp.cloud/clusteraccess']) as string[],
+      },
+      spec: { token: { permissions: [{}, { namespace: 'wide-system' }] } },
+    });
+    const extra = await order('wide--cp--x', UUID);
+    expect(extra).toMatchObject({
+      metadata: { labels: { 'openmcp.cloud/managed-purpose': `${PROJECT}.cp.extra` } },
+      spec: { purpose: 'workload' },
+    });
+    expect((await access('wide--cp--x', UUID))?.spec.requestRef).toEqual({ name: 'wide--cp--x', namespace: UUID });
+    expect((await access('wide--cp--ordered', MCP))?.spec.requestRef).toEqual({
+      name: 'onboarding',
+      namespace: SYSTEM_NAMESPACE,
+    });
+    const present = await access('wide--cp--present', 'wide-requests');
+    expect(present?.spec.requestRef).toBeUndefined();
+    expect(present?.spec.clusterRef).toEqual({ name: 'onboarding', namespace: SYSTEM_NAMESPACE });
+    expect(await order('wide--cp--bare', MCP)).toMatchObject({ status: { phase: 'Granted' } });
+    expect(await access('wide--cp--bare', MCP)).toBeUndefined();
+
+    const { namespace = '', name = '' } = extra?.status?.cluster ?? {};
+    const inExtra = await stage.landscape.clusterClient(namespace, name);
+    for (const cluster of [controlPlane.client, inExtra, stage.landscape.onboarding.client])
+      expect(await configMapValue(cluster, installedName(object))).toBe('one');
+  });
+
+  test('has its rights changed when the ProviderConfig overrides the namespace, and waits until they are granted', async () => {
+    const before = await access('wide--cp--mcp', MCP);
+    const installs = wide.installs('cp');
+    stage.landscape.clusterProvider.setAutoGrant(false);
+    await writeProviderConfig(stage.landscape, wide.provider, { config: { namespace: 'other' } });
+    const waiting = await stage.orders.untilReason('cp', 'WaitingForAccessRequest');
+    expect(waiting.status?.phase).toBe('Progressing');
+    const changed = await access('wide--cp--mcp', MCP);
+    expect(changed?.metadata.uid).toBe(before?.metadata.uid);
+    expect(changed?.spec.token?.permissions?.[1]?.namespace).toBe('other');
+    expect(wide.installs('cp')).toBe(installs);
+
+    stage.landscape.clusterProvider.setAutoGrant(true);
+    await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
+    const granted = await access('wide--cp--mcp', MCP);
+    expect(granted?.status?.observedGeneration).toBe(granted?.metadata.generation);
+    expect(wide.installs('cp')).toBe(installs + 1);
+  });
+
+  test('has access that somebody removed ordered again, and is installed again', async () => {
+    const installs = wide.installs('cp');
+    const [mcp, extra] = [await access('wide--cp--mcp', MCP), await order('wide--cp--x', UUID)];
+    await platform.delete(ACCESS_REQUESTS, 'wide--cp--mcp', { namespace: MCP });
+    await platform.delete(ACCESS_REQUESTS, 'wide--cp--x', { namespace: UUID });
+    await platform.delete(CLUSTER_REQUESTS, 'wide--cp--x', { namespace: UUID });
+    await eventually(
+      'all of it was ordered again',
+      async (seen) => {
+        const now = [
+          await access('wide--cp--mcp', MCP),
+          await order('wide--cp--x', UUID),
+          await access('wide--cp--x', UUID),
+        ];
+        seen(now.map((request) => request?.metadata));
+        const again = now[0]?.metadata.uid !== mcp?.metadata.uid && now[1]?.metadata.uid !== extra?.metadata.uid;
+        return again && now.every((request) => request?.status?.phase === 'Granted');
+      },
+      PATIENCE,
+    );
+    await eventually('it was installed again', () => wide.installs('cp') > installs, PATIENCE);
+    await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
+    expect(wide.deletes('cp')).toBe(0);
+  });
+
+  test('loses what a newer version of its provider does not register any more', async () => {
+    const kept = [await access('wide--cp--mcp', MCP), await access('wide--cp--x', UUID)].map(
+      (one) => one?.metadata.uid,
+    );
+    await runtime.stop();
+    runtime = await stage.run({ provider: narrow.provider });
+    await eventually(
+      'withdrawn registrations have nothing left',
+      async (seen) => {
+        const left = [await access('wide--cp--ordered', MCP), await order('wide--cp--bare', MCP)];
+        seen(left);
+        return left.every((request) => request === undefined);
+      },
+      PATIENCE,
+    );
+    await eventually('the new version has installed', () => narrow.installs('cp') > 0, PATIENCE);
+    await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
+    const now = [await access('wide--cp--mcp', MCP), await access('wide--cp--x', UUID)].map((one) => one?.metadata.uid);
+    expect(now).toEqual(kept);
+    // The platform's own are none of ours.
+    expect(await order('onboarding', SYSTEM_NAMESPACE)).toBeDefined();
+    expect(await order('cp', MCP)).toBeDefined();
+  });
+
+  test('goes with everything that was ordered, the end user cluster last', async () => {
+    await runtime.stop();
+    runtime = await stage.run();
+    await eventually('bare is ordered again', () => order('wide--cp--bare', MCP), PATIENCE);
+    await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
+    const history = await recordHistory([
+      { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },
+      { client: stage.landscape.onboarding.client, types: [wide.provider.api.type] },
+    ]);
+    histories.push(history);
+    await stage.orders.remove('cp');
+    await stage.orders.untilGone('cp');
+    await eventually('the history tells it', () => history.of(wide.provider.api.type, { type: 'DELETED' })[0]);
+    const deleted = history.entries.filter((entry) => entry.type === 'DELETED');
+    expect(inOrder(deleted)).toEqual([
+      'ClusterRequest wide--cp--bare',
+      'AccessRequest wide--cp--present',
+      'AccessRequest wide--cp--ordered',
+      'AccessRequest wide--cp--x',
+      'ClusterRequest wide--cp--x',
+      'AccessRequest wide--cp--mcp',
+      'Probe cp',
+    ]);
+    expect(deleted.every((entry) => Number.isFinite(position(entry)))).toBe(true);
+    for (const namespace of [MCP, UUID, 'wide-requests'])
+      expect(await requestsIn(platform, namespace, 'wide--')).toEqual([]);
+    expect(await platform.get(NAMESPACES, UUID)).toBeDefined();
+    for (const cluster of [controlPlane.client, stage.landscape.onboarding.client])
+      expect(await cluster.get(CONFIG_MAPS, 'probe-cp', 'default')).toBeUndefined();
+  });
+});
