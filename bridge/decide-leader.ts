@@ -12,6 +12,7 @@ export interface LeaseSpec {
 export interface Observation {
   readonly spec: LeaseSpec;
   readonly unchangedSince: number;
+  readonly seenAt: number;
 }
 
 export type LeaderStep =
@@ -24,12 +25,15 @@ export type LeaderStep =
   /** Somebody else leads. */
   | 'follow';
 
-export function observe(before: Observation | undefined, spec: LeaseSpec, now: number): Observation {
+/** @param maxGapMs who has not looked for so long may have missed a sign of life, and begins to wait anew */
+export function observe(before: Observation | undefined, spec: LeaseSpec, now: number, maxGapMs: number): Observation {
   const same =
-    before?.spec.holderIdentity === spec.holderIdentity &&
-    before?.spec.renewTime === spec.renewTime &&
-    before?.spec.leaseTransitions === spec.leaseTransitions;
-  return before && same ? before : { spec, unchangedSince: now };
+    before !== undefined &&
+    now - before.seenAt <= maxGapMs &&
+    before.spec.holderIdentity === spec.holderIdentity &&
+    before.spec.renewTime === spec.renewTime &&
+    before.spec.leaseTransitions === spec.leaseTransitions;
+  return { spec, unchangedSince: same ? before.unchangedSince : now, seenAt: now };
 }
 
 export function leaderStep(observed: Observation | undefined, me: string, now: number): LeaderStep {

@@ -70,7 +70,7 @@ export class Leader {
     const { platform, name, namespace, identity, leaseMs } = this.#options;
     const lease = await platform.get<Lease>(LEASES, name, namespace);
     const now = Date.now();
-    this.#observed = lease && observe(this.#observed, lease.spec, now);
+    this.#observed = lease && observe(this.#observed, lease.spec, now, leaseMs / 2);
     const step = leaderStep(this.#observed, identity, now);
     if (step === 'follow') return this.#become(false);
     const spec = leaseFor(step, { before: lease?.spec, me: identity, seconds: Math.ceil(leaseMs / 1000), now });

@@ -40,6 +40,8 @@ export interface RuntimeOptions {
   jobLockMs?: number;
   stalledCheckMs?: number;
   kcpExternalUrl?: string | undefined;
+  /** For debugging from outside of the clusters: see `LOCAL_ACCESS`. */
+  localAccess?: boolean;
   bridgeTuning?: Partial<BridgeTuning>;
   /** Several replicas of the bridge choose one of them for each mode. */
   leaderElection?: LeaderElection | undefined;
@@ -97,6 +99,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     providerNamespace: options.providerNamespace,
     runLimitMs: options.runLimitMs ?? RUN_LIMIT_MS,
     kcpExternalUrl: options.kcpExternalUrl,
+    localAccess: options.localAccess ?? false,
     log,
   });
   const leaseMs = options.leaseMs ?? LEASE_MS;

@@ -8,6 +8,7 @@ import { ACCESS_REQUESTS, CLUSTER_REQUESTS, SECRETS } from '../shared/kube/resou
 import type { AccessRequest, AccessSpec, ClusterRequest, PolicyRule, Secret } from '../shared/model/access.ts';
 import { mergePatchOf } from '../shared/model/json.ts';
 import { MANAGED_BY_LABEL, requestName, shortenName } from '../shared/names.ts';
+import { localAddresses } from './access/decide-local-access.ts';
 import type { Provider } from './provider.ts';
 
 const POLL_MS = 500;
@@ -47,6 +48,7 @@ export function onboardingRequestName(
  * Orders access to the onboarding cluster through the platform cluster, waits until it is granted, and follows the
  * Secret when its token is rotated. Names and labels are those of `clusteraccess.Manager` of the Go library.
  * @param namespace the provider's own namespace on the platform cluster
+ * @param localAccess for debugging: take the cluster's address from the request's annotation, where it has one
  */
 export async function orderOnboardingAccess(
   platform: KubeClient,
@@ -55,12 +57,13 @@ export async function orderOnboardingAccess(
   namespace: string,
   log: Logger,
   signal: AbortSignal,
+  localAccess = false,
 ): Promise<HttpKubeClient> {
   const name = onboardingRequestName(provider, use);
   const labels = { [MANAGED_BY_LABEL]: shortenName(provider.onboardingControllerName) };
   const metadata = { name, namespace, labels };
   const token = onboardingAccess(provider, use);
-  const order = async (): Promise<string | undefined> => {
+  const order = async (): Promise<{ secret: string; address: string | undefined } | undefined> => {
     const cluster =
       (await platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace)) ??
       (await platform.create<ClusterRequest>(CLUSTER_REQUESTS, { metadata, spec: { purpose: 'onboarding' } }));
@@ -79,11 +82,16 @@ export async function orderOnboardingAccess(
     const current = status?.observedGeneration === access.metadata.generation;
     if (status?.phase === 'Denied' && current)
       throw new RuntimeError('NOT_READY', `AccessRequest ${namespace}/${name} was denied`);
-    return status?.phase === 'Granted' && current ? status.secretRef?.name : undefined;
+    if (status?.phase !== 'Granted' || !current || !status.secretRef) return undefined;
+    const local = localAccess ? localAddresses(access.metadata.annotations, [], false) : undefined;
+    return { secret: status.secretRef.name, address: local?.client };
   };
   for (let told = false; ;) {
-    const secret = await order();
-    if (secret) return clientForRotating(() => readCredentials(platform, secret, namespace));
+    const granted = await order();
+    if (granted) {
+      const client = await clientForRotating(() => readCredentials(platform, granted.secret, namespace));
+      return granted.address === undefined ? client : client.at(granted.address);
+    }
     if (!told) log.info({ request: `${namespace}/${name}` }, 'waiting for access to the onboarding cluster');
     told = true;
     await sleep(POLL_MS, undefined, { signal });

@@ -14,7 +14,8 @@ import { STOP_GRACE_MS } from '../shared/tuning.ts';
 import { RESOURCE_PHASES } from './api/fixed-schemas.ts';
 import { identityOf } from './access/desired.ts';
 import { openCluster } from './access/open.ts';
-import type { GrantedAccess } from './access/verdict.ts';
+import { findLocalAddresses } from './access/local-access.ts';
+import type { GrantedAccess, GrantedCluster } from './access/verdict.ts';
 import type { Cluster, ManagedResource, ProviderContext, ServiceObjectOf, StatusReporter } from './provider.ts';
 import type { Run } from './run.ts';
 
@@ -84,12 +85,14 @@ export async function providerContext(
 ): Promise<ProviderContext<unknown>> {
   if (run.config.state !== 'ok') throw new RuntimeError('NOT_READY', run.config.message);
   const guard = providerGuard(run);
+  const open = async (id: string, cluster: GrantedCluster) =>
+    openCluster(run, cluster, guard, await findLocalAddresses(run, id));
   const [mcp, workload, ...clusters] = await Promise.all([
-    openCluster(run, granted.mcp, guard),
-    granted.workload ? openCluster(run, granted.workload, guard) : Promise.resolve<Cluster | null>(null),
+    open('mcp', granted.mcp),
+    granted.workload ? open('workload', granted.workload) : Promise.resolve<Cluster | null>(null),
     ...Object.entries(granted.clusters).map(async ([id, cluster]): Promise<[string, Cluster]> => [
       id,
-      await openCluster(run, cluster, guard),
+      await open(id, cluster),
     ]),
   ]);
   return {

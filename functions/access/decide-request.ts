@@ -47,7 +47,9 @@ export function decideRequest(desired: DesiredRequest, observed: ObservedRequest
 /** The first of our requests that is on its way out without that we ever had a hand in it. */
 export function beingRemoved(desired: DesiredRequest, observed: ObservedRequest): KubeObject | undefined {
   const cluster = desired.cluster.kind === 'order' ? observed.clusterRequest : undefined;
-  return [observed.accessRequest, cluster].find((one) => one && isDeleting(one) && isOurs(desired, one) && neverOurs(one));
+  return [observed.accessRequest, cluster].find(
+    (one) => one && isDeleting(one) && isOurs(desired, one) && neverOurs(one),
+  );
 }
 
 function decideOrderedCluster(

@@ -11,7 +11,7 @@ export async function init(options: CommonOptions): Promise<void> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const onboarding =
     (await givenOnboarding(env)) ??
-    (await orderOnboardingAccess(platform, provider, 'init', env.POD_NAMESPACE, log, signal));
+    (await orderOnboardingAccess(platform, provider, 'init', env.POD_NAMESPACE, log, signal, env.LOCAL_ACCESS));
   const { environment } = options;
   await initProvider({
     provider,

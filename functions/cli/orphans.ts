@@ -56,6 +56,7 @@ function portsOf({ env, provider, platform, log }: Setup): PresencePorts {
           env.POD_NAMESPACE,
           log,
           AbortSignal.timeout(ACCESS_TIMEOUT_MS),
+          env.LOCAL_ACCESS,
         )),
     async workspace(logicalCluster) {
       const config = await readProviderConfig(platform, provider);

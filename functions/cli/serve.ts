@@ -40,7 +40,7 @@ export async function serve(parts: Parts, options: ServeOptions): Promise<void> 
   const onboardingReady =
     givenOnboarding(env) ??
     retried(
-      () => orderOnboardingAccess(platform, provider, 'run', env.POD_NAMESPACE, log, stopping.signal),
+      () => orderOnboardingAccess(platform, provider, 'run', env.POD_NAMESPACE, log, stopping.signal, env.LOCAL_ACCESS),
       (error) => log.warn({ err: { message: messageOf(error) } }, 'onboarding cluster'),
       stopping.signal,
     );
@@ -63,6 +63,7 @@ export async function serve(parts: Parts, options: ServeOptions): Promise<void> 
     jobLockMs: env.JOB_LOCK_DURATION,
     stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
     kcpExternalUrl: env.KCP_EXTERNAL_URL,
+    localAccess: env.LOCAL_ACCESS,
     leaderElection: options.leaderElect
       ? { namespace: env.POD_NAMESPACE, identity: `${env.POD_NAME ?? hostname()}_${randomUUID()}` }
       : undefined,

@@ -29,6 +29,14 @@ const VARIABLES = z.object({
   KUBECONFIG: text,
   /** For local debugging: the onboarding cluster's kubeconfig, instead of ordering access to it. */
   ONBOARDING_KUBECONFIG: text,
+  /**
+   * For local debugging: `true` takes the addresses of clusters from the annotation
+   * `clusters.open-control-plane.io/local-access` of AccessRequests, where there is one.
+   */
+  LOCAL_ACCESS: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true'),
   REDIS_URL: text,
   REDIS_URL_FILE: text,
   REDIS_USERNAME: text,
