@@ -5,19 +5,21 @@ import { openKcpConnection } from '../shared/kcp/connection.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
 import type { KubeconfigPolicy } from '../shared/kube/kubeconfig.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, SECRETS } from '../shared/kube/resources.ts';
+import type { Mode } from '../shared/model/object-key.ts';
 import type { Reason } from '../shared/events/catalogue.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
 import { AccessSecretWatch } from './access-secret-watch.ts';
 import { ConfigStatus } from './config-status.ts';
-import { watchProblem } from './decide-watch.ts';
+import { isUp, watchProblem } from './decide-watch.ts';
 import { startDuties } from './duties.ts';
 import { EpochKeeper } from './epoch.ts';
 import { type KnownObjects, SecretIndex } from './fan-out.ts';
 import { provisionExport } from './kcp/provision.ts';
+import { type LeaderElection, leaderOf } from './leader.ts';
 import { KcpSwitch } from './modes/kcp-switch.ts';
 import type { KcpPorts } from './modes/kcp.ts';
-import type { ModeRunner } from './modes/mode.ts';
+import { LedMode } from './modes/led-mode.ts';
 import { StandardMode } from './modes/standard.ts';
 import { ProviderConfigWatch } from './provider-config-watch.ts';
 import { Sender } from './publish.ts';
@@ -41,24 +43,29 @@ export interface BridgeOptions {
   state: DeliveryState;
   /** For the kubeconfig that the ProviderConfig names. */
   kubeconfigPolicy?: KubeconfigPolicy;
+  leaderElection?: LeaderElection | undefined;
   log: Logger;
   tuning?: Partial<BridgeTuning>;
 }
 
-/** What the bridge counts, for metrics. */
-export interface BridgeNumbers {
+/** For metrics. */
+export interface BridgeStats {
   /** Workspaces that bind the APIExport, over all shards. */
-  readonly boundWorkspaces: number;
+  boundWorkspaces: number;
   /** Objects that we held and that went without a deletion that was seen, since the start. */
-  readonly vanishedObjects: number;
+  vanishedObjects: number;
+  /** Objects that wait to be sent. */
+  waiting: number;
+  modes: { mode: Mode; leads: boolean; objects: number }[];
+  watches: { watch: string; up: boolean }[];
 }
 
 export interface Bridge {
-  numbers(): BridgeNumbers;
   /** Why the bridge isn't ready; empty when it is. */
   ready(): string[];
   /** Whether the process is worth keeping: true until it is stopped, whatever can't be reached. */
   healthy(): boolean;
+  stats(): BridgeStats;
   /** Stops watching and sending. What wasn't sent is found again by the next start. */
   stop(): Promise<void>;
 }
@@ -91,20 +98,30 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
   const onVanished = (): void => void (vanishedObjects += 1);
   const configStatus = new ConfigStatus({ provider, platform, log });
   const shared = { provider, platform, sender, tuning: tuning.watch, onVanished };
-  const standard = onboarding && new StandardMode({ ...shared, onboarding, log: log.child({ mode: 'standard' }) });
+  const standard =
+    onboarding &&
+    new LedMode('standard', () => new StandardMode({ ...shared, onboarding, log: log.child({ mode: 'standard' }) }));
   const ports: KcpPorts = {
     connect: (cluster, settings) => openKcpConnection(cluster, settings, options.kubeconfigPolicy),
     provision: provisionExport,
   };
-  const kcp = new KcpSwitch({
-    ...shared,
-    ports,
-    upkeep: tuning.upkeep,
-    onConditions: (conditions) => configStatus.report(conditions),
-    log: log.child({ mode: 'kcp' }),
-  });
-  const modes: ModeRunner[] = [standard, kcp].filter((mode) => mode !== undefined);
-
+  const kcp =
+    provider.kcp &&
+    new LedMode(
+      'kcp',
+      () =>
+        new KcpSwitch({
+          ...shared,
+          ports,
+          upkeep: tuning.upkeep,
+          onConditions: (conditions) => configStatus.report(conditions),
+          log: log.child({ mode: 'kcp' }),
+        }),
+    );
+  const modes = [standard, kcp].filter((mode) => mode !== undefined);
+  const { leaderElection } = options;
+  const lead = { provider: provider.name, platform, leaseMs: tuning.leaderLeaseMs, log };
+  const leaders = leaderElection ? modes.map((mode) => leaderOf(mode, leaderElection, lead)) : [];
   function* everything(reason: Reason): Generator<Notice> {
     for (const mode of modes)
       for (const { key, generation } of mode.objects()) yield { key, generation, reason, priority: 'background' };
@@ -130,17 +147,20 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       ...(type === ACCESS_REQUESTS ? { onChange: (change) => index.apply(change) } : {}),
     }),
   }));
-  const config = new ProviderConfigWatch({
-    provider,
-    platform,
-    tuning: tuning.watch,
-    log,
-    fanOut: () => sender.sweep('provider-config', everything('ProviderConfigChanged')),
-    onConfig: (now) => {
-      kcp.configChanged(now);
-      if (provider.kcp) configStatus.refresh();
-    },
-  });
+  const config =
+    provider.config &&
+    new ProviderConfigWatch({
+      provider,
+      type: provider.config.type,
+      platform,
+      tuning: tuning.watch,
+      log,
+      fanOut: () => sender.sweep('provider-config', everything('ProviderConfigChanged')),
+      onConfig: (now) => {
+        kcp?.configChanged(now);
+        if (provider.kcp) configStatus.refresh();
+      },
+    });
 
   const { referencedSecrets, referencedConfigMaps } = provider;
   const references = [
@@ -154,7 +174,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
             platform,
             type,
             namespace: options.providerNamespace,
-            referenced: () => (config.state.synced ? names(config.config) : undefined),
+            referenced: () => (!config || config.state.synced ? names(config?.config) : undefined),
             fanOut: () => sender.sweep(type.plural, everything('ReferenceChanged')),
             tuning: tuning.watch,
             log,
@@ -168,6 +188,7 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     state,
     epoch,
     sender,
+    active: () => modes.some((mode) => mode.led),
     resync: () => sender.sweep('resync', everything('Resync'), 'keep'),
     tuning,
     log,
@@ -175,9 +196,10 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
   // Requests first: an answer that is listed before its object is known costs nothing.
   for (const { watch } of requests) watch.start();
   secrets.start();
-  config.start();
+  config?.start();
   for (const { watch } of references) watch.start();
-  for (const mode of modes) mode.start();
+  if (leaderElection) for (const leader of leaders) leader.start();
+  else for (const mode of modes) mode.start();
 
   const queueProblem = (): string | undefined => {
     if (open()) return sender.problem;
@@ -189,16 +211,27 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       [
         stopped ? 'stopped' : undefined,
         queueProblem(),
-        watchProblem('ProviderConfig', config.state),
+        config && watchProblem('ProviderConfig', config.state),
         ...[...requests, ...references].map(({ type, watch }) => watchProblem(`platform: ${type.plural}`, watch.state)),
         ...modes.flatMap((mode) => mode.status()),
       ].filter((problem) => problem !== undefined),
     healthy: () => !stopped,
-    numbers: () => ({ boundWorkspaces: kcp.boundWorkspaces, vanishedObjects }),
+    stats: () => ({
+      boundWorkspaces: kcp?.boundWorkspaces ?? 0,
+      vanishedObjects,
+      waiting: sender.waiting,
+      modes: modes.map((mode) => ({ mode: mode.mode, leads: mode.led, objects: count(mode.objects()) })),
+      watches: [
+        { watch: 'objects', up: modes.every((mode) => mode.status().length === 0) },
+        ...(config ? [{ watch: 'providerconfigs', up: isUp(config.state) }] : []),
+        ...requests.map(({ type, watch }) => ({ watch: type.plural, up: isUp(watch.state) })),
+      ],
+    }),
     async stop() {
       stopped = true;
+      await Promise.all(leaders.map((leader) => leader.stop()));
       for (const mode of modes) mode.stop();
-      config.stop();
+      config?.stop();
       secrets.stop();
       configStatus.stop();
       for (const { watch } of [...requests, ...references]) watch.stop();
@@ -206,4 +239,10 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
       await sender.stop();
     },
   });
+}
+
+function count(objects: Iterable<unknown>): number {
+  let number = 0;
+  for (const object of objects) if (object) number += 1;
+  return number;
 }

@@ -57,6 +57,7 @@ export class ConfigStatus {
 
   async #write(): Promise<void> {
     const { provider, platform } = this.#options;
+    if (!provider.config) return;
     const { type } = provider.config;
     const config = await platform.get<ConfigWithStatus>(type, provider.name);
     const patch = config && this.#wanted && configStatusPatch(config, this.#wanted, new Date());

@@ -50,6 +50,11 @@ export interface WatchState {
   readonly lastError: string | undefined;
 }
 
+/** Pure: whether a watch hears of every change at the moment. */
+export function isUp({ synced, connected }: WatchState): boolean {
+  return synced && connected;
+}
+
 /** @returns why the watch can't be relied on at the moment; `undefined` when it can */
 export function watchProblem(name: string, state: WatchState): string | undefined {
   if (!state.synced) return `${name}: not listed yet${state.lastError ? ` (${state.lastError})` : ''}`;

@@ -16,6 +16,8 @@ export interface DutyOptions {
   state: DeliveryState;
   epoch: EpochKeeper;
   sender: Sender;
+  /** Whether this replica leads a mode: what all could do, one does. */
+  active?: () => boolean;
   /** Starts to publish every object again. */
   resync: () => void;
   tuning: BridgeTuning;
@@ -33,7 +35,7 @@ export function startDuties(options: DutyOptions): () => void {
   const duty = (name: string, everyMs: number, task: () => Promise<void>): void => {
     void repeat(name, everyMs, task, { signal: stopped.signal, log });
   };
-  const usable = (): boolean => redis.status === 'ready' && epoch.verified;
+  const usable = (): boolean => redis.status === 'ready' && epoch.verified && (options.active?.() ?? true);
 
   const checkEpoch = async (): Promise<void> => {
     if (redis.status !== 'ready') return;

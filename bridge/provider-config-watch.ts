@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Provider } from '../functions/provider.ts';
 import type { KubeClient } from '../shared/kube/ports.ts';
-import type { KubeObject } from '../shared/model/kubernetes.ts';
+import type { KubeObject, ResourceType } from '../shared/model/kubernetes.ts';
 import { configRelevance } from './config-relevance.ts';
 import type { WatchState } from './decide-watch.ts';
 import { followOne } from './follow-one.ts';
@@ -10,6 +10,8 @@ import type { WatchLoop } from './watch-loop.ts';
 
 export interface ProviderConfigWatchOptions {
   provider: Provider;
+  /** Of the ProviderConfig. */
+  type: ResourceType;
   platform: KubeClient;
   tuning: WatchTuning;
   log: Logger;
@@ -27,9 +29,9 @@ export class ProviderConfigWatch {
 
   constructor(options: ProviderConfigWatchOptions) {
     this.#options = options;
-    const { provider, platform, tuning, log } = options;
+    const { provider, type, platform, tuning, log } = options;
     this.#loop = followOne<KubeObject, KubeObject>(
-      { client: platform, type: provider.config.type, name: provider.name, digest: (config) => config },
+      { client: platform, type, name: provider.name, digest: (config) => config },
       (config) => this.#changed(config),
       { tuning, log },
     );
@@ -38,7 +40,7 @@ export class ProviderConfigWatch {
   /** The provider's own settings as they are; undefined where there are none, or none that are valid. */
   get config(): unknown {
     try {
-      return this.#current && this.#options.provider.config.parse(this.#current).config;
+      return this.#current && this.#options.provider.config?.parse(this.#current).config;
     } catch {
       return undefined;
     }

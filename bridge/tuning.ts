@@ -1,4 +1,11 @@
-import { EPOCH_CHECK_MS, LEASE_MS, PARKED_SWEEP_MS, RESYNC_MS, TIMER_SWEEP_MS } from '../shared/tuning.ts';
+import {
+  EPOCH_CHECK_MS,
+  LEADER_LEASE_MS,
+  LEASE_MS,
+  PARKED_SWEEP_MS,
+  RESYNC_MS,
+  TIMER_SWEEP_MS,
+} from '../shared/tuning.ts';
 
 /** How a watch is kept alive. */
 export interface WatchTuning {
@@ -37,6 +44,8 @@ export interface BridgeTuning {
    * nothing is handed out for so long. A dispatcher's lease covers its whole run limit: raise it to that.
    */
   readonly longestLeaseMs: number;
+  /** A leader that was not heard of for so long is replaced. */
+  readonly leaderLeaseMs: number;
   readonly sendConcurrency: number;
   readonly sendRetryFirstMs: number;
   readonly sendRetryLimitMs: number;
@@ -62,6 +71,7 @@ export const DEFAULT_TUNING: BridgeTuning = {
   epochCheckMs: EPOCH_CHECK_MS,
   resyncMs: RESYNC_MS,
   longestLeaseMs: LEASE_MS,
+  leaderLeaseMs: LEADER_LEASE_MS,
   sendConcurrency: 50,
   sendRetryFirstMs: 50,
   sendRetryLimitMs: 1_000,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { type Bridge, type BridgeNumbers, startBridge } from '../bridge/bridge.ts';
+import { type Bridge, type BridgeStats, startBridge } from '../bridge/bridge.ts';
+import type { LeaderElection } from '../bridge/leader.ts';
 import type { BridgeTuning } from '../bridge/tuning.ts';
 import { messageOf } from '../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../shared/events/catalogue.ts';
@@ -41,16 +42,32 @@ export interface RuntimeOptions {
   stalledCheckMs?: number;
   kcpExternalUrl?: string | undefined;
   workspaceTuning?: Partial<WorkspaceTuning> | undefined;
+  /** For debugging from outside of the clusters: see `LOCAL_ACCESS`. */
+  localAccess?: boolean;
   bridgeTuning?: Partial<BridgeTuning>;
+  /** Several replicas of the bridge choose one of them for each mode. */
+  leaderElection?: LeaderElection | undefined;
   onStep?: (step: DeliveredStep) => void;
   log: Logger;
+}
+
+/** What a process can tell of itself at the moment, for metrics. */
+export interface RuntimeStats {
+  /** Undefined while Redis is away. */
+  queue:
+    | {
+        jobs: Awaited<ReturnType<BullPublisher['depths']>>;
+        objects: Awaited<ReturnType<DeliveryState['sizes']>>;
+      }
+    | undefined;
+  /** Undefined in a process without one. */
+  bridge: BridgeStats | undefined;
 }
 
 export interface RunningRuntime {
   /** Why the process isn't ready; empty when it is. */
   ready(): string[];
-  /** What the bridge counts; undefined in a process without one. */
-  numbers(): BridgeNumbers | undefined;
+  stats(): Promise<RuntimeStats>;
   /** Takes no more work, lets running invocations end for a while, hands the rest back. */
   stop(): Promise<void>;
 }
@@ -85,6 +102,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     runLimitMs: options.runLimitMs ?? RUN_LIMIT_MS,
     kcpExternalUrl: options.kcpExternalUrl,
     workspaceTuning: options.workspaceTuning,
+    localAccess: options.localAccess ?? false,
     log,
   });
   const leaseMs = options.leaseMs ?? LEASE_MS;
@@ -120,6 +138,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
           redis,
           publisher,
           state,
+          leaderElection: options.leaderElection,
           log,
           tuning: { longestLeaseMs: leaseMs, ...options.bridgeTuning },
         })
@@ -130,7 +149,13 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       ...(eviction ? [eviction] : []),
       ...(bridge?.ready() ?? []),
     ],
-    numbers: () => bridge?.numbers(),
+    stats: async () => {
+      const queue = Promise.all([publisher.depths(), state.sizes()]).then(
+        ([jobs, objects]) => ({ jobs, objects }),
+        () => undefined,
+      );
+      return { queue: await queue, bridge: bridge?.stats() };
+    },
     stop: () => stop(bridge, workers, runtime, publisher, redis),
   };
 }

@@ -11,8 +11,15 @@ export type ConfigState =
   | { readonly state: 'ok'; readonly config: unknown; readonly runtime: RuntimeConfig }
   | { readonly state: 'unusable'; readonly reason: string; readonly message: string };
 
+const NO_CONFIG: ConfigState = {
+  state: 'ok',
+  config: undefined,
+  runtime: { pollIntervalMs: undefined, kcp: undefined },
+};
+
 /** Reads and checks the ProviderConfig, which is named after the provider. Rejects only when it can't be read. */
 export async function readProviderConfig(platform: KubeClient, provider: Provider): Promise<ConfigState> {
+  if (!provider.config) return NO_CONFIG;
   const { type } = provider.config;
   const object = await platform.get<KubeObjectOf<{ spec?: unknown }>>(type, provider.name);
   if (!object)

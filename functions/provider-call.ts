@@ -14,6 +14,7 @@ import { STOP_GRACE_MS } from '../shared/tuning.ts';
 import { RESOURCE_PHASES } from './api/fixed-schemas.ts';
 import { identityOf } from './access/desired.ts';
 import { openCluster } from './access/open.ts';
+import { findLocalAddresses } from './access/local-access.ts';
 import type { GrantedAccess, SecretReference } from './access/verdict.ts';
 import type {
   Cluster,
@@ -90,10 +91,7 @@ export async function providerContext(
   granted: GrantedAccess & { readonly mcp: SecretReference },
   status: StatusReporter,
 ): Promise<ProviderContext<unknown>> {
-  const [common, mcp] = await Promise.all([
-    commonContext(run, granted, status),
-    openCluster(run, granted.mcp, providerGuard(run)),
-  ]);
+  const [common, mcp] = await Promise.all([commonContext(run, granted, status), open(run, 'mcp', granted.mcp)]);
   return { ...common, mcp, mcpGone: false };
 }
 
@@ -108,6 +106,10 @@ export async function deleteContext(
   return { ...(await commonContext(run, granted, status)), mcp: null, mcpGone: true };
 }
 
+async function open(run: Run, id: string, secret: SecretReference): Promise<Cluster> {
+  return openCluster(run, secret, providerGuard(run), await findLocalAddresses(run, id));
+}
+
 async function commonContext(
   run: Run,
   granted: GrantedAccess,
@@ -116,10 +118,10 @@ async function commonContext(
   if (run.config.state !== 'ok') throw new RuntimeError('NOT_READY', run.config.message);
   const guard = providerGuard(run);
   const [workload, ...clusters] = await Promise.all([
-    granted.workload ? openCluster(run, granted.workload, guard) : Promise.resolve<Cluster | null>(null),
+    granted.workload ? open(run, 'workload', granted.workload) : Promise.resolve<Cluster | null>(null),
     ...Object.entries(granted.clusters ?? {}).map(async ([id, cluster]): Promise<[string, Cluster]> => [
       id,
-      await openCluster(run, cluster, guard),
+      await open(run, id, cluster),
     ]),
   ]);
   return {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { RuntimeError } from '../shared/errors.ts';
 import type { KubeClient } from '../shared/kube/ports.ts';
-import type { PermissionClaim } from '../shared/model/access.ts';
+import type { PermissionClaim, PermissionsRequest } from '../shared/model/access.ts';
 import type { Duration } from '../shared/model/duration.ts';
 import type { Condition, ObjectMeta, ResourceType } from '../shared/model/kubernetes.ts';
 import type { Mode } from '../shared/model/object-key.ts';
@@ -97,6 +97,25 @@ export type DeleteContext<Config> =
 /** Nothing: done. `requeueAfter`: not yet, look again after that time. */
 export type CallResult = void | { requeueAfter: Duration };
 
+/** `init` installs types and ends; `run` serves objects for years. So their rights are asked for apart. */
+export interface OnboardingRights {
+  init?: PermissionsRequest[];
+  run?: PermissionsRequest[];
+}
+
+/** What a provider's own initialisation gets. */
+export interface InitContext {
+  readonly platform: KubeClient;
+  readonly onboarding: KubeClient;
+  /** The provider's own namespace on the platform cluster. */
+  readonly providerNamespace: string;
+  readonly environment: string | undefined;
+  /** Installs CRDs onto the cluster that their label `openmcp.cloud/cluster` names, and waits until they are served. */
+  installCrds(crds: readonly object[]): Promise<void>;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
 /** Which clusters a provider gets into, and with which rights. */
 export interface AccessOptions<Spec, Config, Data> {
   /** The end user cluster. */
@@ -121,7 +140,8 @@ interface CommonOptions<Spec extends z.ZodType, Config extends z.ZodType, Data> 
   /** Name of the provider and of its ProviderConfig; a DNS label. `--provider-name` overrides it at run time. */
   name: string;
   api: ServiceApi<Spec>;
-  config: ProviderConfigApi<Config>;
+  /** What platform operators can configure; without it there is no ProviderConfig, and `ctx.config` is undefined. */
+  config?: ProviderConfigApi<Config> | undefined;
   /** Whether a workload cluster is ordered for each object. A provider without one can't serve kcp. */
   workloadCluster: boolean;
   /** Rights on the ordered clusters, and further clusters. */
@@ -132,6 +152,10 @@ interface CommonOptions<Spec extends z.ZodType, Config extends z.ZodType, Data> 
   controllerName?: string;
   /** The same for the access to the onboarding cluster; default `controllerName`. */
   onboardingControllerName?: string;
+  /** Rights on the onboarding cluster beyond those that the runtime needs there itself. */
+  onboarding?: OnboardingRights;
+  /** Own steps of `service-provider init`, after its types are served. Must be idempotent. */
+  init?(ctx: InitContext): Promise<void>;
   /**
    * Secrets in the provider's own namespace on the platform cluster: a change of their data runs every object again, and
    * copies of them are kept where `copyTo` says, for as long as the object lives. Called without a ProviderConfig where
@@ -174,7 +198,7 @@ export type ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType, Da
 export interface Provider {
   readonly name: string;
   readonly api: ServiceApi<z.ZodType>;
-  readonly config: ProviderConfigApi<z.ZodType>;
+  readonly config: ProviderConfigApi<z.ZodType> | undefined;
   readonly workloadCluster: boolean;
   readonly access: Required<Pick<AccessOptions<unknown, unknown, unknown>, 'mcp' | 'workload' | 'clusters'>> &
     Pick<AccessOptions<unknown, unknown, unknown>, 'additionalData' | 'labels'>;
@@ -182,6 +206,8 @@ export interface Provider {
   readonly finalizer: string;
   readonly controllerName: string;
   readonly onboardingControllerName: string;
+  readonly onboarding: OnboardingRights;
+  readonly init: ((ctx: InitContext) => Promise<void>) | undefined;
   readonly referencedSecrets: ((config: unknown) => readonly (string | ReferencedSecret<unknown>)[]) | undefined;
   readonly referencedConfigMaps: ((config: unknown) => readonly string[]) | undefined;
   createOrUpdate(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
@@ -190,18 +216,23 @@ export interface Provider {
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
+/** A provider that has a ProviderConfig. */
+export interface ConfiguredProvider extends Provider {
+  readonly config: ProviderConfigApi<z.ZodType>;
+}
+
 /**
  * Declares a service provider.
  * @throws RuntimeError `INVALID_PROVIDER` naming the field and the remedy
  */
 export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
-  options: KcpProviderOptions<Spec, Config, Data>,
-): Provider;
+  options: KcpProviderOptions<Spec, Config, Data> & { config: ProviderConfigApi<Config> },
+): ConfiguredProvider;
 export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
-  options: StandardProviderOptions<Spec, Config, Data>,
-): Provider;
-export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
-  options: ProviderOptions<Spec, Config, Data>,
+  options: StandardProviderOptions<Spec, Config, Data> & { config: ProviderConfigApi<Config> },
+): ConfiguredProvider;
+export function defineProvider<Spec extends z.ZodType, Data = undefined>(
+  options: StandardProviderOptions<Spec, z.ZodUndefined, Data> & { config?: undefined },
 ): Provider;
 export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined>(
   options: ProviderOptions<Spec, Config, Data>,
@@ -212,9 +243,9 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType,
   if (!DNS_LABEL.test(options.name)) fail('name must be a DNS label (lower case letters, digits, hyphens)');
   if (options.kcp && !options.workloadCluster)
     fail('kcp needs workloadCluster: true, since nothing can run inside a kcp workspace; or remove kcp');
-  if (options.config.kcp && !options.kcp)
+  if (options.config?.kcp && !options.kcp)
     fail('the ProviderConfig offers spec.kcp, but the provider declares no kcp; declare it, or set kcp: false there');
-  if (options.kcp && !options.config.kcp)
+  if (options.kcp && !options.config?.kcp)
     fail('kcp is declared, but the ProviderConfig has no spec.kcp; set kcp: true in providerConfig(…)');
   const problem = registrationProblem(options.access.clusters ?? {});
   if (problem) fail(problem);
@@ -233,6 +264,8 @@ export function defineProvider<Spec extends z.ZodType, Config extends z.ZodType,
     finalizer: options.finalizer ?? `${type.group}/finalizer`,
     controllerName,
     onboardingControllerName: options.onboardingControllerName ?? controllerName,
+    onboarding: options.onboarding ?? {},
+    init: options.init,
     referencedSecrets: options.referencedSecrets as Provider['referencedSecrets'],
     referencedConfigMaps: options.referencedConfigMaps as Provider['referencedConfigMaps'],
     createOrUpdate: options.createOrUpdate,

@@ -20,6 +20,8 @@ export interface Run {
   readonly workspace: WorkspacePort | undefined;
   readonly config: ConfigState;
   readonly providerNamespace: string;
+  /** For debugging: addresses in annotations of AccessRequests replace those in kubeconfigs. */
+  readonly localAccess: boolean;
   readonly tenantNamespace: string;
   readonly clients: ClientCache;
   /** Fires when the provider's call should end. Its reason is a {@link StopReason}. */

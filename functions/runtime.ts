@@ -38,6 +38,7 @@ export interface FunctionRuntimeOptions {
   /** The provider's own namespace on the platform cluster. */
   providerNamespace: string;
   runLimitMs: number;
+  localAccess: boolean;
   /** Address of kcp for the kubeconfigs that are handed out. */
   kcpExternalUrl?: string | undefined;
   workspaceTuning?: Partial<WorkspaceTuning> | undefined;
@@ -110,6 +111,7 @@ export class FunctionRuntime {
       workspace,
       config,
       providerNamespace,
+      localAccess: this.#options.localAccess,
       tenantNamespace: tenantNamespace(key),
       clients: this.#clients,
       signal: lease.signal,

@@ -31,6 +31,8 @@ export const TIMER_SWEEP_MS = 200;
 export const PARKED_SWEEP_MS = 1_000;
 export const EPOCH_CHECK_MS = 5_000;
 export const RESYNC_MS = 600_000;
+/** As long as in client-go. */
+export const LEADER_LEASE_MS = 15_000;
 
 /** BullMQ priorities: 0 goes first. */
 export const USER_PRIORITY = 0;

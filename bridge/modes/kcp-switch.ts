@@ -59,7 +59,7 @@ export class KcpSwitch implements ModeRunner {
   #wanted(config: KubeObject | undefined): KcpSettings | undefined | 'gone' | 'invalid' {
     if (!config) return 'gone';
     try {
-      return this.#options.provider.config.parse(config).runtime.kcp;
+      return this.#options.provider.config?.parse(config).runtime.kcp;
     } catch (error) {
       this.#options.log.warn({ problem: messageOf(error) }, 'the ProviderConfig is invalid; kcp mode stays as it is');
       return 'invalid';

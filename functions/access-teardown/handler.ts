@@ -2,6 +2,7 @@ import { removeFinalizerPatch } from '../../shared/finalizers.ts';
 import { isNotFound } from '../../shared/kube/api-error.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { again, done, waiting } from '../../shared/model/outcome.ts';
 import { reportTerminating } from '../../shared/status.ts';
 import { requestIdentities } from '../access/desired.ts';
@@ -35,7 +36,7 @@ async function removeAccess(run: Run): Promise<StepResult | undefined> {
       const stray = await removeStrays(run);
       if (stray) return awaitDeletion(stray);
     }
-    const removal = await removeRequest(run.platform, request);
+    const removal = await removeRequest(run.platform, request, formatObjectKey(run.key));
     if (removal.state !== 'gone') return awaitDeletion(`${removal.kind} ${request.namespace}/${request.name}`);
   }
   return undefined;

@@ -4,7 +4,7 @@ import type { Run } from '../run.ts';
 import { declare, tokenOf } from './declared.ts';
 import type { DesiredRequest } from './desired.ts';
 import { ensureRequest, judgeRequest } from './requests.ts';
-import type { AccessVerdicts, Verdict } from './verdict.ts';
+import { type AccessVerdicts, grantedAccess, someTerminating, type Verdict } from './verdict.ts';
 import { ensureWorkspaceAccess, judgeWorkspaceAccess } from './workspace/ensure.ts';
 import { ensureTenantNamespace } from './workspace/tenant-namespace.ts';
 
@@ -18,6 +18,12 @@ export async function ensureAccess(
   object: ServiceObject,
   options: { keepTerminating: boolean },
 ): Promise<AccessVerdicts> {
+  if (options.keepTerminating && !run.workspace) {
+    // Looked at as a whole first: where another runtime began to remove one, nothing is ordered in place of one that has
+    // gone already.
+    const seen = await judgeAccess(run, object);
+    if (someTerminating(seen) || grantedAccess(seen)) return seen;
+  }
   const declared = await declare(run, object);
   const annotation = formatObjectKey(run.key);
   const ensure = async (request: DesiredRequest): Promise<[string, Verdict]> => [

@@ -5,7 +5,7 @@ import { REGISTRATIONS_ANNOTATION } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
 import type { DesiredRequest } from './desired.ts';
-import { foreignRequest, metadataPatch, skeleton } from './ownership.ts';
+import { foreignRequest, isOurs, metadataPatch, neverOurs, skeleton } from './ownership.ts';
 import type { Verdict } from './verdict.ts';
 
 /** The requests of one registration as they are on the platform cluster. */
@@ -42,6 +42,14 @@ export function decideRequest(desired: DesiredRequest, observed: ObservedRequest
       ? decideOrderedCluster(desired, observed.clusterRequest, annotation)
       : decideExisting(desired, observed);
   return cluster ?? decideAccess(desired, observed, annotation);
+}
+
+/** The first of our requests that is on its way out without that we ever had a hand in it. */
+export function beingRemoved(desired: DesiredRequest, observed: ObservedRequest): KubeObject | undefined {
+  const cluster = desired.cluster.kind === 'order' ? observed.clusterRequest : undefined;
+  return [observed.accessRequest, cluster].find(
+    (one) => one && isDeleting(one) && isOurs(desired, one) && neverOurs(one),
+  );
 }
 
 function decideOrderedCluster(

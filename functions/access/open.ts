@@ -1,12 +1,18 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import { HttpKubeClient } from '../../shared/kube/client.ts';
-import { type ClusterCredentials, kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
+import {
+  type ClusterCredentials,
+  formatKubeconfig,
+  kubeconfigFromSecret,
+  parseKubeconfig,
+} from '../../shared/kube/kubeconfig.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { equal } from '../../shared/model/json.ts';
 import { keepSecret } from '../../shared/redact.ts';
 import type { Cluster } from '../provider.ts';
 import type { Run } from '../run.ts';
+import type { LocalAddresses } from './decide-local-access.ts';
 import type { SecretReference } from './verdict.ts';
 
 /**
@@ -18,17 +24,18 @@ export async function openCluster(
   run: Run,
   { forPeople, ...secret }: SecretReference,
   guard: () => void,
+  local?: LocalAddresses,
 ): Promise<Cluster> {
   const kubeconfig = await readKubeconfig(run, secret);
   if (forPeople) return { client: refusing(secret), kubeconfig, secretRef: secret };
-  const credentials = credentialsIn(run, secret, kubeconfig);
+  const credentials = credentialsIn(run, secret, kubeconfig, local);
   const renewed = async () => {
-    const now = credentialsIn(run, secret, await readKubeconfig(run, secret));
+    const now = credentialsIn(run, secret, await readKubeconfig(run, secret), local);
     return equal(now, credentials) ? undefined : run.clients.clientFor(now);
   };
   return {
     client: run.clients.clientFor(credentials).renewable(renewed).fenced(guard, run.signal),
-    kubeconfig,
+    kubeconfig: local?.embedded ? formatKubeconfig({ ...credentials, server: local.embedded }) : kubeconfig,
     secretRef: secret,
   };
 }
@@ -39,7 +46,12 @@ async function readKubeconfig(run: Run, { name, namespace, key }: SecretReferenc
   return kubeconfigFromSecret(found, `${namespace}/${name}`, key);
 }
 
-function credentialsIn(run: Run, { name, namespace }: SecretReference, kubeconfig: string): ClusterCredentials {
+function credentialsIn(
+  run: Run,
+  { name, namespace }: SecretReference,
+  kubeconfig: string,
+  local: LocalAddresses | undefined,
+): ClusterCredentials {
   const credentials = parseKubeconfig(kubeconfig, `${namespace}/${name}`);
   for (const value of [credentials.token, credentials.clientKey]) {
     if (!value) continue;
@@ -47,7 +59,7 @@ function credentialsIn(run: Run, { name, namespace }: SecretReference, kubeconfi
     // What a provider logs is not this run's alone.
     keepSecret(value);
   }
-  return credentials;
+  return local ? { ...credentials, server: local.client } : credentials;
 }
 
 /** The kubeconfig of people's login runs a program that asks them; nothing that a runtime may do. */

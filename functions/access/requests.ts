@@ -3,9 +3,9 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS, NAMESPACES } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
-import { REQUEST_FINALIZER } from '../../shared/names.ts';
+import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
-import { decideRequest, type ObservedRequest } from './decide-request.ts';
+import { beingRemoved, decideRequest, type ObservedRequest } from './decide-request.ts';
 import type { DesiredRequest, RequestIdentity } from './desired.ts';
 import { isOurs, neverOurs } from './ownership.ts';
 import type { Verdict } from './verdict.ts';
@@ -40,7 +40,10 @@ export async function judgeRequest(
   desired: DesiredRequest,
   annotation: string,
 ): Promise<Verdict> {
-  const action = decideRequest(desired, await observeRequest(platform, desired), annotation);
+  const observed = await observeRequest(platform, desired);
+  const going = beingRemoved(desired, observed);
+  if (going) return terminating(going);
+  const action = decideRequest(desired, observed, annotation);
   if (action.do === 'conclude') return action.verdict;
   return { state: 'waiting', reason: REASON.requestKeepsChanging, message: `${action.do} is due` };
 }
@@ -87,11 +90,7 @@ export async function ensureRequest(
       case 'release-cluster-request': {
         const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
         // One that we had a hand in is removed by us only after Uninstalled: it was somebody, in the middle of a deletion.
-        if (keepTerminating && neverOurs(action.object))
-          return {
-            state: 'terminating',
-            message: `${type.kind} ${desired.namespace}/${desired.name} is being removed`,
-          };
+        if (keepTerminating && neverOurs(action.object)) return terminating(action.object);
         if (!(await release(platform, type, action.object))) return awaitDeletion(type, desired);
         observed = await observeRequest(platform, desired);
         break;
@@ -104,6 +103,10 @@ export async function ensureRequest(
     message: `${desired.namespace}/${desired.name} keeps changing`,
     retryAfterMs: 5_000,
   };
+}
+
+function terminating({ metadata: { namespace, name } }: KubeObject): Verdict {
+  return { state: 'terminating', message: `request ${namespace}/${name} is being removed` };
 }
 
 function awaitDeletion(type: ResourceType, { namespace, name }: RequestIdentity): Verdict {
@@ -159,10 +162,14 @@ export type Removal = { readonly state: 'gone' } | { readonly state: 'removing';
  * Removes the AccessRequest and then the ClusterRequest that were made for an object; follows `ReconcileDelete` of
  * `clusteraccess/advanced`. Foreign ones are skipped.
  */
-export async function removeRequest(platform: KubeClient, request: RequestIdentity): Promise<Removal> {
+export async function removeRequest(
+  platform: KubeClient,
+  request: RequestIdentity,
+  annotation: string,
+): Promise<Removal> {
   const types = request.ordersCluster ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
   for (const type of types) {
-    if (!(await removeOne(platform, type, request))) return { state: 'removing', kind: type.kind };
+    if (!(await removeOne(platform, type, request, annotation))) return { state: 'removing', kind: type.kind };
   }
   return { state: 'gone' };
 }
@@ -172,6 +179,7 @@ export async function removeOne(
   platform: KubeClient,
   type: ResourceType,
   identity: Pick<RequestIdentity, 'name' | 'namespace' | 'ownerLabels'>,
+  annotation?: string,
 ): Promise<boolean> {
   const { name, namespace } = identity;
   let request = await platform.get(type, name, namespace);
@@ -181,5 +189,27 @@ export async function removeOne(
     request = await platform.get(type, name, namespace);
     if (!request || !isOurs(identity, request)) return true;
   }
-  return release(platform, type, request);
+  if (await release(platform, type, request)) return true;
+  return annotation !== undefined && !(await leadsBack(platform, type, request, annotation));
+}
+
+/**
+ * A request that another runtime began to remove doesn't lead to its object yet, and its end would wake nobody.
+ * @returns whether the request is still there
+ */
+async function leadsBack(
+  platform: KubeClient,
+  type: ResourceType,
+  { metadata: { name, namespace, annotations } }: KubeObject,
+  annotation: string,
+): Promise<boolean> {
+  if (annotations?.[OBJECT_ANNOTATION] === annotation) return true;
+  try {
+    const patch = { metadata: { annotations: { [OBJECT_ANNOTATION]: annotation } } };
+    await platform.mergePatch(type, name, patch, { namespace });
+    return true;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return false;
+  }
 }

@@ -1,20 +1,25 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { hostname } from 'node:os';
+import { messageOf } from '../../shared/errors.ts';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
-import { clientForOwnConfig, HttpKubeClient, ownKubeConfig } from '../../shared/kube/client.ts';
-import { createLogger, type LogLevel } from '../../shared/log.ts';
+import { HttpKubeClient } from '../../shared/kube/client.ts';
 import { startRuntime } from '../compose.ts';
 import { orderOnboardingAccess } from '../onboarding.ts';
 import { serveHealth } from './health.ts';
-import { loadProvider } from './provider-module.ts';
-import { parseEnvironment, redisSettings, workspaceTuning } from './settings.ts';
+import { createMetrics } from './metrics.ts';
+import { serveMetrics } from './metrics-server.ts';
+import { redisSettings, workspaceTuning } from './settings.ts';
+import { type CommonOptions, givenOnboarding, setUp } from './setup.ts';
 
-export interface ServeOptions {
-  provider?: string;
-  providerName?: string;
-  environment?: string;
-  verbosity: string;
+export interface ServeOptions extends CommonOptions {
   healthProbeBindAddress: string;
+  metricsBindAddress: string;
+  metricsSecure: boolean;
+  metricsCertPath?: string;
+  metricsCertName: string;
+  metricsCertKey: string;
+  leaderElect: boolean;
 }
 
 /** What one process does. */
@@ -23,39 +28,22 @@ export interface Parts {
   functions: readonly FunctionName[];
 }
 
-/** The operator's `--verbosity`, and pino's own names. */
-const LEVELS: Readonly<Record<string, LogLevel>> = {
-  error: 'error',
-  warn: 'warn',
-  info: 'info',
-  debug: 'debug',
-  trace: 'trace',
-};
-
 const ONBOARDING_RETRY_MS = 5_000;
 
 /** Runs until SIGTERM or SIGINT. */
 export async function serve(parts: Parts, options: ServeOptions): Promise<void> {
-  const env = parseEnvironment(process.env);
-  const level = LEVELS[options.verbosity.toLowerCase()];
-  if (!level)
-    throw new RuntimeError(
-      'INVALID_SETTINGS',
-      `--verbosity ${options.verbosity}: use ${Object.keys(LEVELS).join(', ')}`,
-    );
-  const provider = await loadProvider(options.provider ?? env.SERVICE_PROVIDER_MODULE, options.providerName);
-  const log = createLogger(level, provider.name, env.LOG_FILE);
+  const { env, provider, platform, log } = await setUp(options, { redis: true });
+  const metrics = createMetrics(provider.name);
   const stopping = new AbortController();
-  const platform = await clientForOwnConfig(ownKubeConfig(env.KUBECONFIG));
 
   let onboardingProblem: string | undefined = 'no access to the onboarding cluster yet';
-  const onboardingReady = env.ONBOARDING_KUBECONFIG
-    ? clientForOwnConfig(ownKubeConfig(env.ONBOARDING_KUBECONFIG))
-    : retried(
-        () => orderOnboardingAccess(platform, provider, env.POD_NAMESPACE, log, stopping.signal),
-        (error) => log.warn({ err: { message: messageOf(error) } }, 'onboarding cluster'),
-        stopping.signal,
-      );
+  const onboardingReady =
+    givenOnboarding(env) ??
+    retried(
+      () => orderOnboardingAccess(platform, provider, 'run', env.POD_NAMESPACE, log, stopping.signal, env.LOCAL_ACCESS),
+      (error) => log.warn({ err: { message: messageOf(error) } }, 'onboarding cluster'),
+      stopping.signal,
+    );
   const gone = onboardingReady.then(
     () => (onboardingProblem = undefined),
     () => undefined,
@@ -76,17 +64,34 @@ export async function serve(parts: Parts, options: ServeOptions): Promise<void> 
     stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
     kcpExternalUrl: env.KCP_EXTERNAL_URL,
     workspaceTuning: workspaceTuning(env),
+    localAccess: env.LOCAL_ACCESS,
+    leaderElection: options.leaderElect
+      ? { namespace: env.POD_NAMESPACE, identity: `${env.POD_NAME ?? hostname()}_${randomUUID()}` }
+      : undefined,
+    onStep: metrics.step,
     log,
   });
   const health = await serveHealth(options.healthProbeBindAddress, () => [
     ...(onboardingProblem ? [onboardingProblem] : []),
     ...running.ready(),
   ]);
+  metrics.watch(running.stats);
+  const { metricsCertPath: folder } = options;
+  const metricsServer = await serveMetrics({
+    address: options.metricsBindAddress,
+    secure: options.metricsSecure,
+    certificate:
+      folder === undefined ? undefined : { folder, cert: options.metricsCertName, key: options.metricsCertKey },
+    provider: provider.name,
+    platform,
+    metrics,
+    log,
+  });
   log.info({ bridge: parts.bridge, functions: parts.functions, environment: options.environment }, 'started');
   await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   log.info('stopping');
   stopping.abort();
-  await health?.close();
+  await Promise.all([health?.close(), metricsServer?.close()]);
   await running.stop();
   await gone;
   log.info('stopped');

@@ -25,6 +25,8 @@ export const CLUSTER_PROFILES = type(CLUSTERS_GROUP, 'v1alpha1', 'ClusterProfile
 export const CLUSTER_REQUESTS = type(CLUSTERS_GROUP, 'v1alpha1', 'ClusterRequest', 'clusterrequests', true);
 export const ACCESS_REQUESTS = type(CLUSTERS_GROUP, 'v1alpha1', 'AccessRequest', 'accessrequests', true);
 
+export const SERVICE_PROVIDERS = type('openmcp.cloud', 'v1alpha1', 'ServiceProvider', 'serviceproviders', false);
+
 const KCP_APIS = 'apis.kcp.io';
 export const API_EXPORTS = type(KCP_APIS, 'v1alpha2', 'APIExport', 'apiexports', false);
 export const API_EXPORT_ENDPOINT_SLICES = type(

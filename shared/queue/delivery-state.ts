@@ -67,6 +67,13 @@ export class DeliveryState {
     return Number((await this.#redis.hget(this.#keys.attempts, formatObjectKey(key))) ?? 0);
   }
 
+  /** How many objects have a timer, are parked, or failed last time; for metrics. */
+  async sizes(): Promise<{ timers: number; parked: number; failing: number }> {
+    const { timers, parked, attempts } = this.#keys;
+    const sizes = await Promise.all([this.#redis.zcard(timers), this.#redis.zcard(parked), this.#redis.hlen(attempts)]);
+    return { timers: sizes[0], parked: sizes[1], failing: sizes[2] };
+  }
+
   /** For an object that nobody holds, such as one whose event could not be read by this version. */
   async setTimer(key: ObjectKey, afterMs: number): Promise<void> {
     await this.#redis.zadd(this.#keys.timers, 'LT', Date.now() + afterMs, formatObjectKey(key));

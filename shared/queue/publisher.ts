@@ -59,6 +59,17 @@ export class BullPublisher implements Publisher {
     if (priority === 'user' && job.id !== event.id && job.id !== undefined) await this.#raise(queue, job.id);
   }
 
+  /** How many jobs wait (behind users' changes, too) or run, for metrics. */
+  async depths(): Promise<{ functionName: FunctionName; waiting: number; active: number }[]> {
+    return Promise.all(
+      [...this.#queues].map(async ([functionName, queue]) => {
+        const counts = await queue.getJobCounts('waiting', 'prioritized', 'active');
+        const { waiting = 0, prioritized = 0, active = 0 } = counts;
+        return { functionName, waiting: waiting + prioritized, active };
+      }),
+    );
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
   }

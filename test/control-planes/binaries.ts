@@ -41,9 +41,13 @@ export async function findBinary(name: BinaryName): Promise<string> {
 
 /** Where the cache keeps this version of an executable, whether it is there or not. */
 export function cachedBinary(name: BinaryName): string {
-  const folder = moduleFolder(SOURCES[name].module);
+  return cachePath(name, moduleFolder(SOURCES[name].module), ['go.mod', 'go.sum']);
+}
+
+/** Where the cache keeps the executable that is built from these files of a folder. */
+export function cachePath(name: string, folder: string, files: readonly string[]): string {
   const hash = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(folder, file)));
+  for (const file of files) hash.update(readFileSync(join(folder, file)));
   hash.update(name);
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   return join(cache, 'service-provider-runtime', 'bin', `${name}-${hash.digest('hex').slice(0, 16)}`);

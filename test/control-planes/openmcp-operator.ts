@@ -22,6 +22,8 @@ export interface OpenmcpOperatorOptions {
   kubeconfig: string;
   environment: string;
   purposeMappings: Record<string, PurposeMapping>;
+  /** Also deploy providers: a Job and a Deployment for each ServiceProvider. */
+  deployments?: boolean;
   /** Namespace that it takes for its own. */
   podNamespace?: string;
 }
@@ -50,7 +52,7 @@ export async function startOpenmcpOperator(options: OpenmcpOperatorOptions): Pro
       '--config',
       config,
       '--controllers',
-      'scheduler,accessrequest',
+      `scheduler,accessrequest${options.deployments ? ',deploymentcontroller' : ''}`,
       '--health-probe-bind-address',
       `127.0.0.1:${port}`,
       '--metrics-bind-address',

@@ -4,7 +4,7 @@ import type { ApiExport } from '../../bridge/kcp/decide-provision.ts';
 import { providerConfig } from '../../functions/api/provider-config.ts';
 import { serviceApi } from '../../functions/api/service-api.ts';
 import type { RunningRuntime } from '../../functions/compose.ts';
-import { defineProvider, type Provider } from '../../functions/provider.ts';
+import { type ConfiguredProvider, defineProvider } from '../../functions/provider.ts';
 import { API_EXPORTS, API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import type { Condition, KubeObjectOf, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { KcpTenants } from '../support/kcp-stage.ts';
@@ -19,7 +19,7 @@ const WITH_COLOUR = FIRST.extend({ colour: z.string().optional() });
 const INCOMPATIBLE = z.object({ foo: z.int().optional() });
 
 /** Says in the status what it was told in the spec. */
-function paints(spec: z.ZodObject): Provider {
+function paints(spec: z.ZodObject): ConfiguredProvider {
   return defineProvider({
     name: 'paints',
     api: serviceApi({ ...NAMES, kind: 'Paint', spec, status: z.object({ told: z.string() }) }),
@@ -105,6 +105,7 @@ test('a new optional field appears in bound workspaces, objects survive, and the
 
 test('an incompatible change is refused before the export moves, and the field is named', async () => {
   const { client } = stage.landscape.services;
+  const configType = paints(INCOMPATIBLE).config.type;
   const before = await client.get<ApiExport>(API_EXPORTS, tenants.exportName);
   await runtime.stop();
   runtime = await start(paints(INCOMPATIBLE));
@@ -112,7 +113,7 @@ test('an incompatible change is refused before the export moves, and the field i
     'the ProviderConfig says so',
     async (seen) => {
       const config = await tenants.platform.get<KubeObjectOf<{ status?: { conditions?: Condition[] } }>>(
-        stage.provider.config.type,
+        configType,
         'paints',
       );
       seen(config?.status);

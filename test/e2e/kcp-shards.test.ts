@@ -131,7 +131,7 @@ test("a shard's address appears with its first binding, and objects of both are 
   await orders(onSecond).create('mine', 'second');
   await orders(onSecond).untilReady('mine');
   expect([await value(onRoot), await value(onSecond)]).toEqual(['root', 'second']);
-  await eventually('both are counted', () => runtime.numbers()?.boundWorkspaces === 2);
+  await eventually('both are counted', async () => (await runtime.stats()).bridge?.boundWorkspaces === 2);
 });
 
 test("a shard that stands still leaves the other's objects undisturbed, and nothing is deleted", async () => {
@@ -184,5 +184,5 @@ test("a shard's address leaves with its last binding, and the other goes on", as
   expect(await onRoot.client.get(CONFIG_MAPS, configMapName(onRoot.logicalCluster), 'default')).toMatchObject({
     data: { foo: 'six' },
   });
-  await eventually('one is counted', () => runtime.numbers()?.boundWorkspaces === 1, PATIENCE);
+  await eventually('one is counted', async () => (await runtime.stats()).bridge?.boundWorkspaces === 1, PATIENCE);
 });

@@ -145,7 +145,7 @@ describe('the mode at run time', () => {
     await bind(first, services[0]);
     await orders(first).create('mine', '1');
     await orders(first).untilReady('mine');
-    await eventually('the workspace is counted', () => runtime?.numbers()?.boundWorkspaces === 1);
+    await eventually('the workspace is counted', async () => (await runtime?.stats())?.bridge?.boundWorkspaces === 1);
 
     await configureKcp(stage.landscape, foo, settings(1));
     await eventually('it is exported there too', () => services[1].client.get(API_EXPORTS, EXPORT), PATIENCE);

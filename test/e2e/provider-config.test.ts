@@ -229,11 +229,11 @@ test('an object to be ignored is left alone, until it is to be reconciled', asyn
 test('access to the onboarding cluster is ordered under the name that the provider has there', async () => {
   const log = createLogger('error', 'offering', stage.logFile);
   const { signal } = new AbortController();
-  const client = await orderOnboardingAccess(platform, offering.provider, PROVIDER_NAMESPACE, log, signal);
+  const client = await orderOnboardingAccess(platform, offering.provider, 'run', PROVIDER_NAMESPACE, log, signal);
   expect((await client.get(ORDERS, 'c', PROJECT))?.metadata.name).toBe('c');
   await expect(client.get(CONFIG_MAPS, 'any', 'default')).rejects.toMatchObject({ status: 403 });
   for (const type of [CLUSTER_REQUESTS, ACCESS_REQUESTS])
-    expect(await platform.get(type, `${ONBOARDING_NAME}--onboarding`, PROVIDER_NAMESPACE)).toMatchObject({
+    expect(await platform.get(type, `${ONBOARDING_NAME}--onboarding-run`, PROVIDER_NAMESPACE)).toMatchObject({
       metadata: { labels: { 'openmcp.cloud/managed-by': ONBOARDING_NAME } },
     });
 });

@@ -16,9 +16,14 @@ export interface Answers {
 }
 
 /** openmcp-operator, as on a real platform. */
-export async function answerByOperator(dir: string, kubeconfig: string, environment: string): Promise<Answers> {
+export async function answerByOperator(
+  dir: string,
+  kubeconfig: string,
+  environment: string,
+  deployments = false,
+): Promise<Answers> {
   const system = { podNamespace: SYSTEM_NAMESPACE, purposeMappings: PURPOSE_MAPPINGS };
-  const operator = await startOpenmcpOperator({ dir, kubeconfig, environment, ...system });
+  const operator = await startOpenmcpOperator({ dir, kubeconfig, environment, deployments, ...system });
   return { operator, stop: () => operator.stop() };
 }
 

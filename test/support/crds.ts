@@ -23,6 +23,17 @@ export function openmcpCrds(prefix: string): KubeObject[] {
     .map((document) => document.toJS() as KubeObject);
 }
 
+/** The two kinds that the operator deploys besides ServiceProviders. Their types are the same but for the names. */
+export function otherProviderCrds(): KubeObject[] {
+  return ['ClusterProvider', 'PlatformService'].map((kind) => {
+    const [crd] = openmcpCrds('openmcp.cloud_serviceproviders');
+    const text = JSON.stringify(crd);
+    return JSON.parse(
+      text.replaceAll('ServiceProvider', kind).replaceAll('serviceprovider', kind.toLowerCase()),
+    ) as KubeObject;
+  });
+}
+
 /**
  * How long to wait for a new type:
  * - `served`: it can be read and written, after a tenth of a second.

@@ -4,7 +4,7 @@ import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import { AccessController } from './cluster-provider/access-controller.ts';
 import { ClusterController } from './cluster-provider/cluster-controller.ts';
 import { CLUSTER_ANNOTATION, workspacePath } from './cluster-provider/clusters.ts';
-import type { ClusterProviderOptions, Denial } from './cluster-provider/options.ts';
+import { type ClusterProviderOptions, type Denial, externalOf } from './cluster-provider/options.ts';
 import { keyOf, Store } from './cluster-provider/store.ts';
 import { WorkQueue, type Requeue } from './cluster-provider/work-queue.ts';
 import { follow } from './follow.ts';
@@ -79,9 +79,11 @@ export class KcpClusterProvider {
     this.#access.denial = denial;
   }
 
-  /** An administrator's client for the workspace behind a Cluster. */
+  /** An administrator's client for the workspace, or external cluster, behind a Cluster. */
   #target(cluster: Cluster): HttpKubeClient {
     const { kcpAdmin, parent } = this.#options;
+    const external = externalOf(this.#options, cluster);
+    if (external) return external.client;
     return kcpAdmin.at(workspaceUrl(kcpAdmin.server, workspacePath(parent, cluster)));
   }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
@@ -8,12 +8,14 @@ import { CLUSTER_PROFILES, CLUSTERS } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
+import type { KubeApiserver } from '../control-planes/kube-apiserver.ts';
 import { answerByOperator, answerInstantly, createCluster, type Answers } from './answers.ts';
 import { bindExport, type ApiBinding, type BindOptions } from './bindings.ts';
 import { ensureNamespace } from './cluster-provider/access.ts';
 import { WORKSPACE_ANNOTATION } from './cluster-provider/clusters.ts';
+import { EXTERNAL_ANNOTATION } from './cluster-provider/options.ts';
 import { createControlPlane, requestCluster, type ControlPlane } from './control-plane.ts';
-import { installCrds, openmcpCrds } from './crds.ts';
+import { installCrds, openmcpCrds, otherProviderCrds } from './crds.ts';
 import { KcpClusterProvider, type ClusterProviderOptions } from './kcp-cluster-provider.ts';
 import { createKcpIdentity } from './kcp-identity.ts';
 import { CLUSTER_PROVIDER, PROFILE, SYSTEM_NAMESPACE } from './landscape-options.ts';
@@ -62,6 +64,10 @@ export interface LandscapeOptions {
    * asked, `instant` {@link answerInstantly} for measurements.
    */
   answers?: 'operator' | 'instant';
+  /** Kubernetes API servers that are the platform and the onboarding cluster, in place of workspaces. */
+  apiservers?: { platform: KubeApiserver; onboarding: KubeApiserver };
+  /** Let the operator deploy providers; only where Jobs and Deployments exist. */
+  deployments?: boolean;
   clusterProvider?: Pick<ClusterProviderOptions, 'tokenLifeSeconds' | 'autoGrant' | 'concurrency'>;
 }
 
@@ -73,11 +79,20 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
   const { path } = await createWorkspace(kcp.admin, 'root', name);
   const create = async (child: string): Promise<LandscapeCluster> =>
     withKubeconfig(kcp, dir, child, await createWorkspace(kcp.admin, path, child));
-  const [platform, onboarding, services, tenants, clusters] = (await Promise.all(
-    (['platform', 'onboarding', 'services', 'tenants', 'clusters'] as const).map(create),
-  )) as [LandscapeCluster, LandscapeCluster, LandscapeCluster, LandscapeCluster, LandscapeCluster];
+  const { apiservers } = options;
+  const [platform, onboarding, services, tenants, clusters] = await Promise.all([
+    apiservers ? apiserverCluster(apiservers.platform) : create('platform'),
+    apiservers ? apiserverCluster(apiservers.onboarding) : create('onboarding'),
+    create('services'),
+    create('tenants'),
+    create('clusters'),
+  ]);
 
-  const platformCrds = [...openmcpCrds('clusters.'), ...openmcpCrds('openmcp.')];
+  const platformCrds = [
+    ...openmcpCrds('clusters.'),
+    ...openmcpCrds('openmcp.'),
+    ...(options.deployments ? otherProviderCrds() : []),
+  ];
   await Promise.all([
     installCrds(platform.client, platformCrds),
     installCrds(onboarding.client, openmcpCrds('core.')),
@@ -91,6 +106,11 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     platform: platform.client,
     kcpAdmin: kcp.admin,
     kcpCredentials: kcp.adminCredentials,
+    external: new Map(
+      apiservers
+        ? [['onboarding', { client: onboarding.client, credentials: apiservers.onboarding.adminCredentials }]]
+        : [],
+    ),
     parent: clusters.path,
   });
   started.defer(() => clusterProvider.stop());
@@ -103,11 +123,15 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     clusterProvider.start(),
     createProfile(platform.client),
     // It is there before openMCP is; requests for it find a Cluster that stands for it.
-    createCluster(platform.client, 'onboarding', { [WORKSPACE_ANNOTATION]: onboarding.path }),
+    createCluster(
+      platform.client,
+      'onboarding',
+      apiservers ? { [EXTERNAL_ANNOTATION]: 'onboarding' } : { [WORKSPACE_ANNOTATION]: onboarding.path },
+    ),
   ]);
   const answers = await (instant
     ? answerInstantly(platform.client, kcp.adminCredentials, clusterClient)
-    : answerByOperator(dir, platform.kubeconfigPath, name));
+    : answerByOperator(dir, platform.kubeconfigPath, name, options.deployments));
   started.defer(() => answers.stop());
   await requestCluster(platform.client, SYSTEM_NAMESPACE, 'onboarding', 'onboarding');
   const running = started.move();
@@ -134,6 +158,11 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     runtimeKcpIdentity: (identity = 'service-provider') =>
       createKcpIdentity(services.client, kcp.adminCredentials, identity),
   };
+}
+
+function apiserverCluster({ server, admin, kubeconfigPath }: KubeApiserver): LandscapeCluster {
+  const kubeconfig = readFileSync(kubeconfigPath, 'utf8');
+  return { path: server, logicalCluster: '', client: admin, kubeconfig, kubeconfigPath };
 }
 
 function withKubeconfig(kcp: Kcp, dir: string, name: string, workspace: TenantWorkspace): LandscapeCluster {

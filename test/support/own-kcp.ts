@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Provider } from '../../functions/provider.ts';
+import type { ConfiguredProvider } from '../../functions/provider.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SECRETS } from '../../shared/kube/resources.ts';
@@ -76,7 +76,7 @@ export async function writeKcpSecret({ platform }: Landscape, name: string, kube
 /** Offers the service in kcp with these settings; `undefined` takes it back. */
 export async function configureKcp(
   { platform }: Landscape,
-  provider: Provider,
+  provider: ConfiguredProvider,
   settings: { providerWorkspace: string; secret: string } | undefined,
 ): Promise<void> {
   const kcp = settings && {
@@ -90,7 +90,7 @@ export async function configureKcp(
 }
 
 /** `type=status/reason` of the ProviderConfig's conditions. */
-export async function configConditions({ platform }: Landscape, provider: Provider): Promise<string[]> {
+export async function configConditions({ platform }: Landscape, provider: ConfiguredProvider): Promise<string[]> {
   const config = await platform.client.get<KubeObjectOf<{ status?: { conditions?: Condition[] } }>>(
     provider.config.type,
     provider.name,

@@ -4,7 +4,7 @@ import { serviceApi } from '../../functions/api/service-api.ts';
 import {
   type CallResult,
   defineProvider,
-  type Provider,
+  type ConfiguredProvider,
   type ProviderContext,
   type StandardProviderOptions,
   type ServiceObjectOf,
@@ -35,7 +35,7 @@ export interface Call {
 }
 
 export interface Probe {
-  readonly provider: Provider;
+  readonly provider: ConfiguredProvider;
   /** Every call, oldest first. */
   readonly calls: readonly Call[];
   installs(name: string): number;

@@ -25,7 +25,7 @@ export async function installProvider(
 ): Promise<void> {
   const { platform, onboarding } = landscape;
   await Promise.all([
-    installCrds(platform.client, [provider.config.crd()]),
+    provider.config && installCrds(platform.client, [provider.config.crd()]),
     installCrds(onboarding.client, [provider.api.crd()]),
     platform.client.apply(NAMESPACES, { metadata: { name: PROVIDER_NAMESPACE } }),
   ]);
@@ -44,6 +44,7 @@ export async function writeProviderConfig(
   provider: Provider,
   { kcp = false, config = {} }: InstallOptions = {},
 ): Promise<void> {
+  if (!provider.config) return;
   const kcpSettings = {
     kcp: {
       providerWorkspace: services.path,

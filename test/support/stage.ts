@@ -141,7 +141,7 @@ export async function createStage({
         ...options,
       });
       let stopped: Promise<void> | undefined;
-      const once = { ready: runtime.ready, numbers: runtime.numbers, stop: () => (stopped ??= runtime.stop()) };
+      const once = { ...runtime, stop: () => (stopped ??= runtime.stop()) };
       runtimes.push(once);
       return once;
     },

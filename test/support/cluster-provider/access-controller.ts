@@ -12,7 +12,7 @@ import {
   type Cluster,
   type Secret,
 } from '../openmcp.ts';
-import type { ClusterProviderOptions, Denial } from './options.ts';
+import { type ClusterProviderOptions, type Denial, externalOf } from './options.ts';
 import { grantRights, removeOutdatedRights, removeRights, type Token } from './access.ts';
 import { condition } from './conditions.ts';
 import { addFinalizer, removeFinalizer } from './finalizers.ts';
@@ -76,7 +76,7 @@ export class AccessController {
       : await addFinalizer(this.#options.platform, ACCESS_REQUESTS, request, this.#finalizer);
     const token = await grantRights(target, request, this.#options.tokenLifeSeconds ?? DEFAULT_TOKEN_LIFE_S);
     if (earlier) await removeOutdatedRights(target, request);
-    const secret = await this.#writeSecret(target.server, request, token);
+    const secret = await this.#writeSecret(cluster, request, token);
     await this.#writeStatus(current, GRANTED, 'True', 'Granted', `token until ${token.expires.toISOString()}`, secret);
     return { afterMs: Math.min(this.#rememberRenewal(request, token.expires) - Date.now(), LONGEST_TIMER_MS) };
   }
@@ -99,9 +99,10 @@ export class AccessController {
     await this.#options.platform.delete(SECRETS, secretName(request), { namespace: request.metadata.namespace });
   }
 
-  async #writeSecret(server: string, request: AccessRequest, { token, expires }: Token): Promise<string> {
+  async #writeSecret(cluster: Cluster, request: AccessRequest, { token, expires }: Token): Promise<string> {
     const name = secretName(request);
-    const { ca } = this.#options.kcpCredentials;
+    const { server } = this.#target(cluster);
+    const { ca } = externalOf(this.#options, cluster)?.credentials ?? this.#options.kcpCredentials;
     const data = {
       kubeconfig: formatKubeconfig({ server, ca, token }),
       creationTimestamp: unixSeconds(new Date()),

@@ -2,7 +2,7 @@ import { isConflict } from '../../../shared/kube/api-error.ts';
 import { CLUSTERS } from '../../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../../shared/kube/workspace-url.ts';
 import { PROVIDER_LABEL, type Cluster } from '../openmcp.ts';
-import type { ClusterProviderOptions } from './options.ts';
+import { type ClusterProviderOptions, externalOf } from './options.ts';
 import { ensureWorkspace, isMapped, prepareWorkspace, removeWorkspace, workspacePath } from './clusters.ts';
 import { condition } from './conditions.ts';
 import { addFinalizer, removeFinalizer } from './finalizers.ts';
@@ -44,10 +44,12 @@ export class ClusterController {
       await addFinalizer(platform, CLUSTERS, cluster, this.#finalizer, { labels });
     }
     const server = kcpAdmin.server;
-    if (!isMapped(cluster) && !(await ensureWorkspace(kcpAdmin.at(workspaceUrl(server, parent)), cluster))) return;
+    const external = externalOf(this.#options, cluster);
+    if (!external && !isMapped(cluster) && !(await ensureWorkspace(kcpAdmin.at(workspaceUrl(server, parent)), cluster)))
+      return;
     const workspace = workspacePath(parent, cluster);
-    const url = workspaceUrl(server, workspace);
-    await prepareWorkspace(kcpAdmin.at(url));
+    const url = external?.client.server ?? workspaceUrl(server, workspace);
+    await prepareWorkspace(external?.client ?? kcpAdmin.at(url));
     const status: Cluster['status'] = {
       phase: 'Ready',
       observedGeneration: cluster.metadata.generation ?? 0,
@@ -66,7 +68,8 @@ export class ClusterController {
     if (!finalizers.includes(this.#finalizer) || finalizers.length > 1) return;
     const { platform, kcpAdmin, parent } = this.#options;
     const parentClient = kcpAdmin.at(workspaceUrl(kcpAdmin.server, parent));
-    if (!isMapped(cluster) && !(await removeWorkspace(kcpAdmin, parentClient, cluster)))
+    const external = externalOf(this.#options, cluster);
+    if (!external && !isMapped(cluster) && !(await removeWorkspace(kcpAdmin, parentClient, cluster)))
       return { afterMs: REMOVAL_POLL_MS };
     await removeFinalizer(platform, CLUSTERS, cluster, this.#finalizer);
   }

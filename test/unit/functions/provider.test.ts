@@ -45,7 +45,7 @@ describe('a provider', () => {
     ['spec.kcp in its config, but no kcp', noKcp, /set kcp: false/],
     ['kcp, but no spec.kcp in its config', { ...providerOptions, config: withoutKcp }, /set kcp: true/],
   ])('is refused with %s, and told the remedy', (_what, options, message) => {
-    expect(() => defineProvider(options)).toThrow(
+    expect(() => defineProvider(options as typeof providerOptions)).toThrow(
       expect.objectContaining({ code: 'INVALID_PROVIDER', message: expect.stringMatching(message) as string }) as Error,
     );
   });

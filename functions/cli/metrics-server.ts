@@ -1,0 +1,75 @@
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import type { Server } from 'node:https';
+import { join } from 'node:path';
+import { fastify, type FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { parseBindAddress } from './health.ts';
+import { mayReadMetrics } from './metrics-access.ts';
+import type { Metrics } from './metrics.ts';
+import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
+
+/** Certificates are replaced before they end. */
+const CERTIFICATE_LOOK_MS = 10_000;
+
+export interface MetricsServerOptions {
+  /** As of `--metrics-bind-address`. */
+  address: string;
+  /** HTTPS, and only for whom the platform cluster lets get `/metrics`. */
+  secure: boolean;
+  /** Folder and names of certificate and key; without it we make our own. */
+  certificate: { folder: string; cert: string; key: string } | undefined;
+  provider: string;
+  platform: KubeClient;
+  metrics: Metrics;
+  log: Logger;
+}
+
+export interface MetricsServer {
+  close(): Promise<void>;
+}
+
+/** Serves `/metrics`. */
+export async function serveMetrics(options: MetricsServerOptions): Promise<MetricsServer | undefined> {
+  const { address, secure, certificate, provider, platform, metrics, log } = options;
+  const bind = parseBindAddress(address, '--metrics-bind-address');
+  if (!bind) return undefined;
+  const read = (): KeyPair => (certificate ? readCertificate(certificate) : selfSignedCertificate(provider));
+  const server = secure ? (fastify({ https: read() }) as unknown as FastifyInstance) : fastify();
+  if (secure)
+    server.addHook('onRequest', async (request, reply) => {
+      const answer = await mayReadMetrics(platform, request.headers.authorization).catch((error: unknown) => {
+        log.warn({ problem: messageOf(error) }, 'who asks for metrics could not be checked');
+        return 503 as const;
+      });
+      if (answer !== 200) return reply.code(answer).send();
+    });
+  server.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  await server.listen(bind);
+  const file = secure && certificate ? join(certificate.folder, certificate.cert) : undefined;
+  if (file)
+    watchFile(file, { interval: CERTIFICATE_LOOK_MS, persistent: false }, () => {
+      try {
+        (server.server as unknown as Server).setSecureContext(read());
+        log.info('the certificate for metrics was replaced');
+      } catch (error) {
+        // Half written; the next look finds it whole.
+        log.warn({ problem: messageOf(error) }, 'the certificate for metrics stays the earlier one');
+      }
+    });
+  return {
+    async close() {
+      if (file) unwatchFile(file);
+      await server.close();
+    },
+  };
+}
+
+function readCertificate({ folder, cert, key }: { folder: string; cert: string; key: string }): KeyPair {
+  try {
+    return { cert: readFileSync(join(folder, cert), 'utf8'), key: readFileSync(join(folder, key), 'utf8') };
+  } catch (error) {
+    throw new RuntimeError('INVALID_SETTINGS', `--metrics-cert-path ${folder}: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RuntimeError } from '../../shared/errors.ts';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, NAMESPACES } from '../../shared/kube/resources.ts';
+import { release } from '../access/requests.ts';
+import type { Owned } from './decide-orphans.ts';
+
+const POLL_MS = 250;
+const PATIENCE_MS = 60_000;
+
+/**
+ * Deletes this very incarnation and waits until it is gone; our own finalizer on a request goes last.
+ * @throws RuntimeError `NOT_READY` naming the finalizers that still hold it
+ */
+export async function removeOrphan(platform: KubeClient, { type, object }: Owned): Promise<void> {
+  const { name, namespace, uid } = object.metadata;
+  await platform.delete(type, name, { namespace, uid });
+  // What is in a namespace goes on its own time.
+  if (type === NAMESPACES) return;
+  for (const end = Date.now() + PATIENCE_MS; ;) {
+    const now = await platform.get(type, name, namespace);
+    if (!now || now.metadata.uid !== uid) return;
+    const ours = type === ACCESS_REQUESTS || type === CLUSTER_REQUESTS;
+    if (ours && (await release(platform, type, now))) continue;
+    if (Date.now() > end)
+      throw new RuntimeError(
+        'NOT_READY',
+        `${type.kind} ${namespace}/${name} is still held by ${now.metadata.finalizers?.join(', ') || 'nobody'}`,
+      );
+    await sleep(POLL_MS);
+  }
+}

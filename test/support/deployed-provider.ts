@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
+import type { KubeObjectOf, ResourceType } from '../../shared/model/kubernetes.ts';
+import type { KubeApiserver } from '../control-planes/kube-apiserver.ts';
+import { type ManagedProcess, startProcess } from '../control-planes/processes.ts';
+import { answersOk } from '../control-planes/readiness.ts';
+import { issueToken } from './cluster-provider/access.ts';
+
+/** What the operator writes for a provider, and a kubelet that runs it as a process of this machine. */
+
+export const JOBS: ResourceType = { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true };
+export const DEPLOYMENTS: ResourceType = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+};
+
+interface EnvVar {
+  name: string;
+  value?: string;
+  valueFrom?: { fieldRef: { fieldPath: string } };
+}
+
+export type PodOwner = KubeObjectOf<{
+  spec: {
+    replicas?: number;
+    template: { spec: { serviceAccountName: string; containers: { args: string[]; env: EnvVar[] }[] } };
+  };
+}>;
+
+const MAIN = join(import.meta.dirname, '..', '..', 'functions', 'cli', 'main.ts');
+
+export interface Pod {
+  args: string[];
+  env: Record<string, string>;
+}
+
+/** The only container of a Job or Deployment as a pod of that name would run it, with the token of its ServiceAccount. */
+export async function podOf(owner: PodOwner, name: string, platform: KubeApiserver, dir: string): Promise<Pod> {
+  const { serviceAccountName, containers } = owner.spec.template.spec;
+  const namespace = owner.metadata.namespace ?? '';
+  const [container] = containers;
+  if (!container) throw new Error(`${owner.metadata.name} has no container`);
+  const fields: Record<string, string> = {
+    'metadata.name': name,
+    'metadata.namespace': namespace,
+    'status.podIP': '127.0.0.1',
+    'spec.serviceAccountName': serviceAccountName,
+  };
+  const env = container.env.map(({ name, value, valueFrom }) => [
+    name,
+    value ?? fields[valueFrom?.fieldRef.fieldPath ?? ''] ?? '',
+  ]);
+  const { token } = await issueToken(platform.admin, namespace, serviceAccountName, 3_600);
+  const { server, ca } = platform.adminCredentials;
+  const kubeconfig = join(dir, `${name}.kubeconfig`);
+  writeFileSync(kubeconfig, formatKubeconfig({ server, ca, token }), { mode: 0o600 });
+  // Instead of the files that a kubelet mounts for the in-cluster configuration.
+  return { args: [...container.args], env: { ...Object.fromEntries(env), KUBECONFIG: kubeconfig } };
+}
+
+/** Runs a pod to its end. */
+export async function runPod({ args, env }: Pod, logFile: string): Promise<{ code: number | null; log: string }> {
+  const log = openSync(logFile, 'a');
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', log, log],
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  closeSync(log);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', resolve);
+  });
+  return { code, log: readFileSync(logFile, 'utf8') };
+}
+
+/** Starts a pod that is to stay, and resolves when it is ready. */
+export function startPod(
+  { args, env }: Pod,
+  options: { name: string; health: string; logFile: string },
+): Promise<ManagedProcess> {
+  const { name, health, logFile } = options;
+  return startProcess({
+    name,
+    command: process.execPath,
+    args: [MAIN, ...args],
+    env,
+    logFile,
+    ready: () => answersOk(`http://${health}/readyz`),
+  });
+}
