@@ -39,7 +39,7 @@ let two: TenantWorkspace;
 let runtime: RunningRuntime;
 
 const { type } = paints(FIRST).api;
-const start = (provider: Provider): Promise<RunningRuntime> =>
+const start = (provider: ConfiguredProvider): Promise<RunningRuntime> =>
   stage.run({ provider, bridgeTuning: { ...QUICK.bridgeTuning, upkeep: { upkeepMs: 500, schemaGraceMs: 1_000 } } });
 const schemas = async (): Promise<string[]> =>
   (await stage.landscape.services.client.list(API_RESOURCE_SCHEMAS)).items.map(({ metadata }) => metadata.name);

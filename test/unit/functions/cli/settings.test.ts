@@ -21,6 +21,7 @@ describe('the environment', () => {
   test('has a default for everything but Redis', () => {
     expect(parseEnvironment({ REDIS_URL, PATH: '/bin' })).toEqual({
       REDIS_URL,
+      LOCAL_ACCESS: false,
       TOKEN_LIFE: 7 * 24 * 3_600_000,
       TOKEN_RENEWAL_THRESHOLD: 0.8,
       TEARDOWN_PATIENCE: 600_000,
