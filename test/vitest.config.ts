@@ -9,6 +9,7 @@ const REDIS_ONLY = ['integration/queue.test.ts', 'integration/delivery.test.ts']
 export default defineConfig({
   root,
   test: {
+    reporters: ['default', './support/totals-reporter.ts'],
     projects: [
       { root, test: { name: 'unit', include: ['unit/**/*.test.ts'] } },
       { root, test: { name: 'queue', include: REDIS_ONLY, pool: 'forks', testTimeout: 30_000, hookTimeout: 60_000 } },
