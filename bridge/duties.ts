@@ -53,11 +53,15 @@ export function startDuties(options: DutyOptions): () => void {
       more = due.length === BATCH;
     }
   });
+  // Free at the last look already: whoever lets go of an object publishes it too, in a moment.
+  let freeBefore = new Map<string, string>();
   duty('parked', tuning.parkedSweepMs, async () => {
     // While nothing is handed out they would only be parked again.
     if (!usable() || epoch.quiet) return;
-    const released = await state.releasedParked(BATCH);
-    await publishAll(released, 'Parked', 'user', options, (parked) => state.forgetParked(parked));
+    const free = await state.releasedParked(BATCH);
+    const left = free.filter(({ member, score }) => freeBefore.get(member) === score);
+    freeBefore = new Map(free.map(({ member, score }) => [member, score]));
+    await publishAll(left, 'Parked', 'user', options, (parked) => state.forgetParked(parked));
   });
   // Not at once: what exists is being published as it is found.
   let first = true;

@@ -31,7 +31,8 @@ export function seenRequest(provider: string, request: Request): SeenRequest | u
   const { metadata, status } = request;
   const owner = metadata.annotations?.[OBJECT_ANNOTATION];
   if (!metadata.uid || !metadata.namespace || !concerns(provider, owner, request)) return undefined;
-  const phase = status?.phase ?? '';
+  // Nobody has answered yet, whether the operator has said so or not.
+  const phase = status?.phase || 'Pending';
   const deleting = metadata.deletionTimestamp !== undefined;
   return {
     group: metadata.namespace,

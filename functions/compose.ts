@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { type Bridge, type BridgeNumbers, startBridge } from '../bridge/bridge.ts';
@@ -9,7 +10,7 @@ import { DeliveryState } from '../shared/queue/delivery-state.ts';
 import { queueKeys } from '../shared/queue/keys.ts';
 import { BullPublisher } from '../shared/queue/publisher.ts';
 import {
-  connectRedis,
+  openRedis,
   evictionProblem,
   type RedisSettings,
   senderConnection,
@@ -54,17 +55,24 @@ export interface RunningRuntime {
   stop(): Promise<void>;
 }
 
-/** How long running invocations may go on at shutdown before they are told to end. */
+/** How long running invocations may go on at shutdown before they are told to end, and when nobody waits any more. */
 const SHUTDOWN_PATIENCE_MS = 5_000;
+const SHUTDOWN_LIMIT_MS = 15_000;
 const DEFAULT_CONCURRENCY = 20;
 
 /** Bridge and functions in one process, or any part of them. */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const { provider, platform, onboarding, log } = options;
   const quiet = (error: Error) => log.debug({ err: { message: messageOf(error) } }, 'redis');
-  const redis = await connectRedis(senderConnection(options.redis), quiet);
-  const eviction = await evictionProblem(redis);
-  if (eviction) log.error(eviction);
+  const redis = openRedis(senderConnection(options.redis), quiet);
+  let eviction: string | undefined;
+  // Asked on every connection: after a failover it is another server.
+  redis.on('ready', () => {
+    void evictionProblem(redis).then((problem) => {
+      eviction = problem;
+      if (problem) log.error(problem);
+    });
+  });
   const keys = queueKeys(provider.name);
   const state = new DeliveryState(redis, keys);
   const publisher = new BullPublisher(redis, keys, quiet);
@@ -85,24 +93,22 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     renewalMs: Math.min(LEASE_RENEWAL_MS, leaseMs / 4),
     marginMs: Math.min(LEASE_MARGIN_MS, leaseMs / 4),
   };
-  const workers = await Promise.all(
-    (options.functions ?? FUNCTION_NAMES).map((functionName) =>
-      startWorker({
-        provider: provider.name,
-        functionName,
-        state,
-        publisher,
-        times,
-        keys,
-        log,
-        connection: workerConnection(options.redis),
-        concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
-        invoke: (event, lease) => runtime.invoke(functionName, event, lease),
-        ...(options.jobLockMs === undefined ? {} : { jobLockMs: options.jobLockMs }),
-        ...(options.stalledCheckMs === undefined ? {} : { stalledCheckMs: options.stalledCheckMs }),
-        ...(options.onStep ? { onStep: options.onStep } : {}),
-      }),
-    ),
+  const workers = (options.functions ?? FUNCTION_NAMES).map((functionName) =>
+    startWorker({
+      provider: provider.name,
+      functionName,
+      state,
+      publisher,
+      times,
+      keys,
+      log,
+      connection: workerConnection(options.redis),
+      concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+      invoke: (event, lease) => runtime.invoke(functionName, event, lease),
+      ...(options.jobLockMs === undefined ? {} : { jobLockMs: options.jobLockMs }),
+      ...(options.stalledCheckMs === undefined ? {} : { stalledCheckMs: options.stalledCheckMs }),
+      ...(options.onStep ? { onStep: options.onStep } : {}),
+    }),
   );
   const bridge =
     (options.bridge ?? true)
@@ -138,8 +144,17 @@ async function stop(
 ): Promise<void> {
   await bridge?.stop();
   const patience = setTimeout(() => runtime.shutdown(), SHUTDOWN_PATIENCE_MS);
-  await Promise.allSettled(workers.map((worker) => worker.close()));
+  // With Redis away nothing can be handed back: it is found again by whoever comes next.
+  const limit = setTimeout(() => {
+    for (const worker of workers) void worker.close(true);
+  }, SHUTDOWN_LIMIT_MS);
+  await Promise.allSettled(
+    workers.map((worker) =>
+      Promise.race([worker.close(), sleep(SHUTDOWN_LIMIT_MS + 1_000, undefined, { ref: false })]),
+    ),
+  );
   clearTimeout(patience);
-  await publisher.close().catch(() => undefined);
+  clearTimeout(limit);
+  if (redis.status === 'ready') await publisher.close().catch(() => undefined);
   redis.disconnect();
 }

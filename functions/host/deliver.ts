@@ -69,6 +69,8 @@ export async function deliver(data: unknown, priority: Priority, ports: Delivery
     // A change that came meanwhile. The mark goes after it was published, and only if nobody parked again.
     await backToStart('Parked', 'user');
     await ports.state.forgetParked({ key, member: formatObjectKey(key), score: String(parked) });
+    // From the start the same next step is found, with the change in view: sent as well, it would be done twice.
+    return;
   }
   if (outcome.kind !== 'done') return;
   for (const type of outcome.next)

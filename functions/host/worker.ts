@@ -15,12 +15,12 @@ export interface WorkerOptions extends DeliveryPorts {
 }
 
 export interface RunningWorker {
-  /** Takes no more jobs, and waits for those that run. */
-  close(): Promise<void>;
+  /** Takes no more jobs, and waits for those that run, unless forced: then they are run again elsewhere. */
+  close(force?: boolean): Promise<void>;
 }
 
-/** One function as a BullMQ worker: the delivery loop with the handler in its own process. */
-export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+/** One function as a BullMQ worker: the delivery loop with the handler in its own process. Waits for Redis by itself. */
+export function startWorker(options: WorkerOptions): RunningWorker {
   const { functionName, keys, connection, concurrency, log } = options;
   const worker = new Worker(
     queueName(functionName),
@@ -39,6 +39,5 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   );
   worker.on('error', (error) => log.debug({ err: { message: messageOf(error) } }, 'queue'));
   worker.on('failed', (_job, error) => log.warn({ err: { message: messageOf(error) } }, 'job handed back'));
-  await worker.waitUntilReady();
-  return { close: () => worker.close() };
+  return { close: (force) => worker.close(force) };
 }

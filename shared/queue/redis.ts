@@ -53,10 +53,16 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** Connects and waits until commands are answered. */
-export async function connectRedis(options: RedisOptions, onError: (error: Error) => void): Promise<Redis> {
-  const redis = new Redis({ ...options, lazyConnect: true, replyMapping: 'legacy' });
+/** Begins to connect, and goes on trying for ever: a Redis that is away at the start is waited for like any other time. */
+export function openRedis(options: RedisOptions, onError: (error: Error) => void): Redis {
+  const redis = new Redis({ ...options, replyMapping: 'legacy' });
   redis.on('error', onError);
+  return redis;
+}
+
+/** Connects and waits until commands are answered; rejects when the first attempt fails. */
+export async function connectRedis(options: RedisOptions, onError: (error: Error) => void): Promise<Redis> {
+  const redis = openRedis({ ...options, lazyConnect: true }, onError);
   await redis.connect();
   return redis;
 }

@@ -195,9 +195,10 @@ describe('one function in a process of its own', () => {
     await start(['function', 'provider-delete']);
     await stage.orders.untilGone(name);
     expect(await requestsIn(platform, controlPlane.platformNamespace, 'foo--')).toEqual([]);
-    // The job came back, found that its work is done, and sent the object to the start.
+    // The job came back, or the lease of its killed holder ended: either sends the object to the start.
     const steps = stage.steps.slice(before).map(({ functionName, event }) => `${functionName} ${event.reason}`);
-    expect(steps.slice(0, 2)).toEqual(['resolve-credentials PreconditionFailed', 'access-teardown NextStep']);
+    expect(steps[0]).toMatch(/^resolve-credentials (PreconditionFailed|Parked)$/);
+    expect(steps[1]).toBe('access-teardown NextStep');
     expect(callsOf(desk.journal, name)).toEqual(['delete']);
     expect(overlaps(desk.journal)).toEqual([]);
   });

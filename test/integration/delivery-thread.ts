@@ -25,7 +25,7 @@ const keys = queueKeys(provider);
 const redis = await connectRedis(senderConnection({ url }), () => undefined);
 const log = pino({}, { write: (line: string) => void (line.includes('the lease was lost') && report('lease lost')) });
 
-await startWorker({
+startWorker({
   provider,
   functionName: 'provider-install',
   state: new DeliveryState(redis, keys),

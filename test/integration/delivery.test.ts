@@ -137,7 +137,7 @@ async function startHost(
           one.endedAt = performance.now();
         }
       };
-      const worker = await startWorker({
+      const worker = startWorker({
         provider: PROVIDER,
         functionName,
         state,

@@ -28,7 +28,7 @@ export const QUICK = {
   leaseMs: 3_000,
   jobLockMs: 2_000,
   stalledCheckMs: 700,
-  bridgeTuning: { timerSweepMs: 50, parkedSweepMs: 200, epochCheckMs: 300 },
+  bridgeTuning: { timerSweepMs: 50, parkedSweepMs: 400, epochCheckMs: 300 },
 } satisfies Partial<RuntimeOptions>;
 
 /** The bridge's line about an event that it sent. */
