@@ -77,6 +77,13 @@ export function workspaceObjects(provider: string, access: AccessSpec): Workspac
   ];
 }
 
+/** What can be created at once: namespaces, then what lies in them and the roles, then bindings of what is there. */
+export function inWaves(objects: readonly WorkspaceObject[]): WorkspaceObject[][] {
+  const wave = ({ type }: WorkspaceObject): number =>
+    type === NAMESPACES ? 0 : type === ROLE_BINDINGS || type === CLUSTER_ROLE_BINDINGS ? 2 : 1;
+  return [0, 1, 2].map((index) => objects.filter((each) => wave(each) === index));
+}
+
 function namespaceToCreate({ namespace, disableAutomaticNamespaceCreation }: PermissionsRequest): string[] {
   return namespace === undefined || disableAutomaticNamespaceCreation ? [] : [namespace];
 }

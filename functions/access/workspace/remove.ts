@@ -32,11 +32,11 @@ export async function pruneWorkspaceObjects(
   const id = (type: ResourceType, metadata: { name: string; namespace?: string }) =>
     `${type.plural}/${metadata.namespace ?? ''}/${metadata.name}`;
   const kept = new Set(keep.map(({ type, object }) => id(type, object.metadata)));
-  for (const type of types) {
-    const { items } = await virtual.list(type, { labelSelector: `${RUNTIME_LABEL}=${provider}`, metadataOnly: true });
-    for (const { metadata } of items)
+  const labelSelector = `${RUNTIME_LABEL}=${provider}`;
+  const lists = await Promise.all(types.map((type) => virtual.list(type, { labelSelector, metadataOnly: true })));
+  for (const [index, type] of types.entries())
+    for (const { metadata } of lists[index]?.items ?? [])
       if (!kept.has(id(type, metadata))) await virtual.delete(type, metadata.name, { namespace: metadata.namespace });
-  }
 }
 
 /** Roles and bindings of permissions that are not declared any more. */

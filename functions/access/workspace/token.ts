@@ -5,7 +5,7 @@ import type { HttpKubeClient } from '../../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../../shared/kube/kubeconfig.ts';
 import type { AccessSpec, Secret } from '../../../shared/model/access.ts';
 import type { Run } from '../../run.ts';
-import { bootstrapSecret, workspaceNames, workspaceObjects } from './objects.ts';
+import { bootstrapSecret, inWaves, workspaceNames, workspaceObjects } from './objects.ts';
 import type { WorkspacePort } from './port.ts';
 import { pruneRoles } from './remove.ts';
 
@@ -68,7 +68,7 @@ export async function requestToken(run: Run, workspace: WorkspacePort, bearer: s
 export async function bootstrapToken(run: Run, workspace: WorkspacePort, access: AccessSpec): Promise<Token> {
   const { virtual } = workspace;
   const objects = workspaceObjects(run.provider.name, access);
-  for (const { type, object } of objects) await virtual.apply(type, object);
+  for (const wave of inWaves(objects)) await Promise.all(wave.map(({ type, object }) => virtual.apply(type, object)));
   await pruneRoles(virtual, run.provider.name, objects);
   const { type, object } = bootstrapSecret(run.provider.name);
   const { name, namespace } = object.metadata;
