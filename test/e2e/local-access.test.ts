@@ -31,7 +31,7 @@ const near = defineProvider({
   workloadCluster: true,
   access: { mcp: { permissions: [{ rules }] }, workload: { permissions: [{ rules }] } },
   async createOrUpdate({ mcp, workload }, { spec }) {
-    await Promise.all([mcp, workload].map((cluster) => cluster?.client.list(CONFIG_MAPS)));
+    for (const cluster of [mcp, workload]) await cluster?.client.list(CONFIG_MAPS);
     calls.push({
       value: spec.foo,
       client: mcp.client.server,

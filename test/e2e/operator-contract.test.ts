@@ -120,8 +120,7 @@ describe('a ServiceProvider, deployed by the operator', () => {
     const job = await written(JOBS, 'sp-foo-init');
     const pod = await podOf(job, 'sp-foo-init-1', servers.platform, landscape.dir);
     expect(pod.args).toEqual(['init', `--environment=${landscape.name}`, '--verbosity=DEBUG', '--provider-name=foo']);
-    const { code, log } = await runPod(pod, join(landscape.dir, 'init.log'));
-    expect(code, log).toBe(0);
+    expect(await runPod(pod, join(landscape.dir, 'init.log'))).toMatchObject({ code: 0 });
 
     const served = async (client: HttpKubeClient) =>
       (await client.list<KubeObject>(CRDS)).items

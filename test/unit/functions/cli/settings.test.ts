@@ -22,6 +22,7 @@ describe('the environment', () => {
     expect(parseEnvironment({ REDIS_URL, PATH: '/bin' })).toEqual({
       REDIS_URL,
       POD_NAMESPACE: 'default',
+      LOCAL_ACCESS: false,
       CONCURRENCY: 20,
       RUN_LIMIT: 60_000,
       LEASE_DURATION: 15_000,
@@ -115,4 +116,9 @@ describe('how Redis is reached', () => {
     const env = parseEnvironment({ REDIS_URL_FILE: join(folder, 'missing') });
     expect(() => redisSettings(env)).toThrow(/^REDIS_URL_FILE: .*missing/);
   });
+});
+
+test('init and orphans need no queue', () => {
+  expect(parseEnvironment({}, { redis: false })).toMatchObject({ POD_NAMESPACE: 'default' });
+  expect(() => parseEnvironment({ LOCAL_ACCESS: 'yes' }, { redis: false })).toThrow(/LOCAL_ACCESS/);
 });
