@@ -44,7 +44,7 @@ test('`service-provider run` orders its access through the platform, serves orde
   ]);
   service = started;
   for (const type of [CLUSTER_REQUESTS, ACCESS_REQUESTS])
-    expect(await landscape.platform.client.get(type, 'foo--onboarding', PROVIDER_NAMESPACE)).toMatchObject({
+    expect(await landscape.platform.client.get(type, 'foo--onboarding-run', PROVIDER_NAMESPACE)).toMatchObject({
       metadata: { labels: { 'openmcp.cloud/managed-by': 'foo' } },
       status: { phase: 'Granted' },
     });

@@ -1,16 +1,30 @@
+import { get } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createMetrics } from '../../functions/cli/metrics.ts';
+import { serveMetrics } from '../../functions/cli/metrics-server.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { isForbidden } from '../../shared/kube/api-error.ts';
 import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
-import { ACCESS_REQUESTS, CRDS, LEASES, SECRETS, SERVICE_PROVIDERS } from '../../shared/kube/resources.ts';
+import {
+  ACCESS_REQUESTS,
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  CRDS,
+  LEASES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  SERVICE_PROVIDERS,
+} from '../../shared/kube/resources.ts';
+import { createLogger } from '../../shared/log.ts';
 import type { KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type KubeApiserver, startKubeApiserver } from '../control-planes/kube-apiserver.ts';
 import { freePort } from '../control-planes/ports.ts';
 import type { ManagedProcess } from '../control-planes/processes.ts';
 import { startRedis } from '../control-planes/redis.ts';
+import { issueToken } from '../support/cluster-provider/access.ts';
 import { DEPLOYMENTS, JOBS, type PodOwner, podOf, runPod, startPod } from '../support/deployed-provider.ts';
 import { createLandscape, type Landscape } from '../support/landscape.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
@@ -106,8 +120,7 @@ describe('a ServiceProvider, deployed by the operator', () => {
     const job = await written(JOBS, 'sp-foo-init');
     const pod = await podOf(job, 'sp-foo-init-1', servers.platform, landscape.dir);
     expect(pod.args).toEqual(['init', `--environment=${landscape.name}`, '--verbosity=DEBUG', '--provider-name=foo']);
-    const { code, log } = await runPod(pod, join(landscape.dir, 'init.log'));
-    expect(code, log).toBe(0);
+    expect(await runPod(pod, join(landscape.dir, 'init.log'))).toMatchObject({ code: 0 });
 
     const served = async (client: HttpKubeClient) =>
       (await client.list<KubeObject>(CRDS)).items
@@ -200,6 +213,50 @@ describe('a ServiceProvider, deployed by the operator', () => {
     }
   });
 
+  test('orphans finds nothing while the object is in use', async () => {
+    const deployment = await written(DEPLOYMENTS, 'sp-foo');
+    const pod = await podOf(deployment, 'sp-foo-orphans', servers.platform, landscape.dir);
+    const args = ['orphans', '--delete', '--provider-name=foo', '--verbosity=ERROR'];
+    const { code, log } = await runPod({ ...pod, args }, join(landscape.dir, 'orphans.log'));
+    expect(log).toBe('0 orphans, 0 deleted, 3 in use, 0 could not be judged\n');
+    expect(code).toBe(0);
+  });
+
+  test('/metrics is served by HTTPS to whom the platform cluster lets read it', async () => {
+    const address = `127.0.0.1:${await freePort()}`;
+    const metrics = createMetrics('foo');
+    const log = createLogger('info', 'foo', join(landscape.dir, 'metrics.log'));
+    const options = { address, secure: true, certificate: undefined, provider: 'foo', platform, metrics, log };
+    const server = await serveMetrics(options);
+    try {
+      const tokens = await Promise.all(
+        ['reader', 'other'].map(async (name) => {
+          await platform.create(SERVICE_ACCOUNTS, { metadata: { name, namespace: 'default' } });
+          return (await issueToken(platform, 'default', name, 3_600)).token;
+        }),
+      );
+      const name = 'metrics-reader';
+      const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }];
+      await platform.apply(CLUSTER_ROLES, { metadata: { name }, rules } as KubeObject);
+      await platform.apply(CLUSTER_ROLE_BINDINGS, {
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+        subjects: [{ kind: 'ServiceAccount', name: 'reader', namespace: 'default' }],
+      } as KubeObject);
+      const [reader, other] = tokens;
+      const body = await eventually('the right is known', async () => {
+        const answer = await getByHttps(address, reader);
+        return answer.code === 200 && answer.text;
+      });
+      expect(body).toContain('process_cpu_seconds_total{provider="foo"}');
+      expect((await getByHttps(address, other)).code).toBe(403);
+      expect((await getByHttps(address, 'nobody')).code).toBe(401);
+      expect((await getByHttps(address, undefined)).code).toBe(401);
+    } finally {
+      await server?.close();
+    }
+  });
+
   test('the other replica leads when the leader has died', async () => {
     const leader = replicas.find(({ name }) => name === leaderName) as Replica;
     await leader.process.kill();
@@ -237,6 +294,19 @@ async function metric({ metrics }: Replica, start: string): Promise<number | und
   const text = await (await fetch(`http://${metrics}/metrics`)).text();
   const line = text.split('\n').find((one) => one.startsWith(start));
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')));
+}
+
+function getByHttps(address: string, token: string | undefined): Promise<{ code: number | undefined; text: string }> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return new Promise((resolve, reject) => {
+    // Of its own making: nobody has signed it.
+    const options = { headers, rejectUnauthorized: false, agent: false };
+    get(`https://${address}/metrics`, options, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve({ code: response.statusCode, text }));
+    }).on('error', reject);
+  });
 }
 
 async function problem(call: () => Promise<unknown>): Promise<unknown> {

@@ -26,6 +26,7 @@ describe('the environment', () => {
       TOKEN_RENEWAL_THRESHOLD: 0.8,
       TEARDOWN_PATIENCE: 600_000,
       POD_NAMESPACE: 'default',
+      LOCAL_ACCESS: false,
       CONCURRENCY: 20,
       RUN_LIMIT: 60_000,
       LEASE_DURATION: 15_000,
@@ -131,4 +132,9 @@ describe('how Redis is reached', () => {
     const env = parseEnvironment({ REDIS_URL_FILE: join(folder, 'missing') });
     expect(() => redisSettings(env)).toThrow(/^REDIS_URL_FILE: .*missing/);
   });
+});
+
+test('init and orphans need no queue', () => {
+  expect(parseEnvironment({}, { redis: false })).toMatchObject({ POD_NAMESPACE: 'default' });
+  expect(() => parseEnvironment({ LOCAL_ACCESS: 'yes' }, { redis: false })).toThrow(/LOCAL_ACCESS/);
 });
