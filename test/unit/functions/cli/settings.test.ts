@@ -26,7 +26,6 @@ describe('the environment', () => {
       TOKEN_RENEWAL_THRESHOLD: 0.8,
       TEARDOWN_PATIENCE: 600_000,
       POD_NAMESPACE: 'default',
-      LOCAL_ACCESS: false,
       CONCURRENCY: 20,
       RUN_LIMIT: 60_000,
       LEASE_DURATION: 15_000,
