@@ -33,10 +33,16 @@ export async function pruneWorkspaceObjects(
     `${type.plural}/${metadata.namespace ?? ''}/${metadata.name}`;
   const kept = new Set(keep.map(({ type, object }) => id(type, object.metadata)));
   const labelSelector = `${RUNTIME_LABEL}=${provider}`;
-  const lists = await Promise.all(types.map((type) => virtual.list(type, { labelSelector, metadataOnly: true })));
-  for (const [index, type] of types.entries())
-    for (const { metadata } of lists[index]?.items ?? [])
+  const lists = await Promise.allSettled(
+    types.map((type) => virtual.list(type, { labelSelector, metadataOnly: true })),
+  );
+  for (const [index, list] of lists.entries()) {
+    const type = types[index] as ResourceType;
+    // A type that can't be listed fails at its turn: what comes before it, rights above all, has gone by then.
+    if (list.status === 'rejected') throw list.reason;
+    for (const { metadata } of list.value.items)
       if (!kept.has(id(type, metadata))) await virtual.delete(type, metadata.name, { namespace: metadata.namespace });
+  }
 }
 
 /** Roles and bindings of permissions that are not declared any more. */
