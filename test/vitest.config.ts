@@ -5,6 +5,9 @@ const root = import.meta.dirname;
 /** These need a Redis of their own and no control plane. */
 const REDIS_ONLY = ['integration/queue.test.ts', 'integration/delivery.test.ts'];
 
+/** Real servers on a shared machine: where nobody can look at a failure, it has to happen twice. */
+const retry = process.env['CI'] ? 1 : 0;
+
 /** `unit` needs nothing but Node, `queue` a redis-server; `real` starts real control planes (see `control-planes/`). */
 export default defineConfig({
   root,
@@ -12,7 +15,10 @@ export default defineConfig({
     reporters: ['default', './support/totals-reporter.ts'],
     projects: [
       { root, test: { name: 'unit', include: ['unit/**/*.test.ts'] } },
-      { root, test: { name: 'queue', include: REDIS_ONLY, pool: 'forks', testTimeout: 30_000, hookTimeout: 60_000 } },
+      {
+        root,
+        test: { name: 'queue', include: REDIS_ONLY, pool: 'forks', retry, testTimeout: 30_000, hookTimeout: 60_000 },
+      },
       {
         root,
         test: {
@@ -21,6 +27,7 @@ export default defineConfig({
           exclude: REDIS_ONLY,
           globalSetup: ['support/global-setup.ts'],
           pool: 'forks',
+          retry,
           // All files share one kcp, and two cores.
           maxWorkers: 2,
           testTimeout: 120_000,
