@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
 import { parseKubeconfig, type ClusterCredentials } from '../../shared/kube/kubeconfig.ts';
@@ -17,7 +18,16 @@ export interface Kcp {
   readonly adminCredentials: ClusterCredentials;
   /** As kcp wrote it: contexts `root`, `base`, `system:admin`. */
   readonly kubeconfigPath: string;
+  /** Users without any rights, whose tokens outlive a restart. */
+  readonly users: readonly KcpUser[];
 }
+
+export interface KcpUser {
+  readonly name: string;
+  readonly token: string;
+}
+
+const USER_COUNT = 8;
 
 export interface StartedKcp extends Kcp {
   readonly process: ManagedProcess;
@@ -31,6 +41,7 @@ export async function startKcp(options: { dir: string; port?: number; args?: rea
   const binary = await findBinary('kcp');
   const [port, etcdClient, etcdPeer] = [options.port ?? (await freePort()), await freePort(), await freePort()];
   const kubeconfigPath = join(dir, 'admin.kubeconfig');
+  if (!existsSync(tokenFile(dir))) writeFileSync(tokenFile(dir), newUsers(), { mode: 0o600 });
   const kcp = await startProcess({
     name: 'kcp',
     command: binary,
@@ -41,6 +52,7 @@ export async function startKcp(options: { dir: string; port?: number; args?: rea
       `--secure-port=${port}`,
       `--embedded-etcd-client-port=${etcdClient}`,
       `--embedded-etcd-peer-port=${etcdPeer}`,
+      `--token-auth-file=${tokenFile(dir)}`,
       ...(options.args ?? []),
     ],
     cwd: dir,
@@ -55,5 +67,26 @@ export function connectKcp(kubeconfigPath: string): Kcp {
   const config = parse(readFileSync(kubeconfigPath, 'utf8')) as Record<string, unknown>;
   const base = stringify({ ...config, 'current-context': 'base' });
   const adminCredentials = parseKubeconfig(base, kubeconfigPath);
-  return { server: adminCredentials.server, admin: clientFor(adminCredentials), adminCredentials, kubeconfigPath };
+  const { server } = adminCredentials;
+  const users = readUsers(dirname(kubeconfigPath));
+  return { server, admin: clientFor(adminCredentials), adminCredentials, kubeconfigPath, users };
+}
+
+function tokenFile(dir: string): string {
+  return join(dir, 'tokens.csv');
+}
+
+function newUsers(): string {
+  const user = (_: unknown, index: number): string =>
+    `${randomBytes(24).toString('hex')},user-${index},user-${index}\n`;
+  return Array.from({ length: USER_COUNT }, user).join('');
+}
+
+function readUsers(dir: string): KcpUser[] {
+  if (!existsSync(tokenFile(dir))) return [];
+  const lines = readFileSync(tokenFile(dir), 'utf8').trim().split('\n');
+  return lines.map((line) => {
+    const [token = '', name = ''] = line.split(',');
+    return { token, name };
+  });
 }

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const services = await createWorkspace(own.kcp.admin, 'root', 'services');
   tenant = await createWorkspace(own.kcp.admin, 'root', 'tenant');
   kcpOrders = ordersIn(tenant.client, foo.api.type, 'default');
-  const identity = await createKcpIdentity(services.client, own.kcp.adminCredentials, 'runtime');
+  const identity = await createKcpIdentity(services.client, own.kcp, 'runtime');
   await writeKcpSecret(landscape, 'kcp', identity);
   await configureKcp(landscape, foo, { providerWorkspace: services.path, secret: 'kcp' });
   onboarding = await FrozenProxy.to(landscape.kcp.server);

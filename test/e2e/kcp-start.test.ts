@@ -129,7 +129,7 @@ describe('the mode at run time', () => {
     tenants = [await createWorkspace(admin(), 'root', 't-one'), await createWorkspace(admin(), 'root', 't-two')];
     const [first, second] = tenants;
     for (const [index, each] of services.entries()) {
-      const identity = await createKcpIdentity(each.client, own.kcp.adminCredentials, 'runtime');
+      const identity = await createKcpIdentity(each.client, own.kcp, 'runtime');
       await writeKcpSecret(stage.landscape, `moving-${index}`, identity);
     }
     const settings = (index: 0 | 1) => ({ providerWorkspace: services[index].path, secret: `moving-${index}` });
@@ -194,11 +194,7 @@ describe('the mode at run time', () => {
 test('the right to read is taken away: nothing is deleted, nothing is concluded, and it goes on when it is back', async () => {
   const services = await createWorkspace(admin(), 'root', 'guarded');
   const tenant = await createWorkspace(admin(), 'root', 't-guarded');
-  await writeKcpSecret(
-    stage.landscape,
-    'guarded',
-    await createKcpIdentity(services.client, own.kcp.adminCredentials, 'runtime'),
-  );
+  await writeKcpSecret(stage.landscape, 'guarded', await createKcpIdentity(services.client, own.kcp, 'runtime'));
   await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'guarded' });
   await start();
   await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT), PATIENCE);
@@ -250,11 +246,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
 test('kcp is not ready yet: no binding, a claim that comes late, an endpoint slice that goes', async () => {
   const services = await createWorkspace(admin(), 'root', 'early');
   const tenant = await createWorkspace(admin(), 'root', 't-early');
-  await writeKcpSecret(
-    stage.landscape,
-    'early',
-    await createKcpIdentity(services.client, own.kcp.adminCredentials, 'runtime'),
-  );
+  await writeKcpSecret(stage.landscape, 'early', await createKcpIdentity(services.client, own.kcp, 'runtime'));
   await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'early' });
   await start();
   await condition('EndpointsReady=False/NoBindings');
@@ -287,7 +279,7 @@ test('a kubeconfig that names no authority it trusts is refused, and mended by a
   await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'mended' });
   await start();
   await condition('Provisioned=False/InvalidKubeconfig');
-  const identity = await createKcpIdentity(services.client, own.kcp.adminCredentials, 'runtime');
+  const identity = await createKcpIdentity(services.client, own.kcp, 'runtime');
   await writeKcpSecret(stage.landscape, 'mended', identity);
   await condition('Provisioned=True/Provisioned');
   expect(formatKubeconfig(own.kcp.adminCredentials)).not.toBe(identity);

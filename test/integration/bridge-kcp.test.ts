@@ -45,7 +45,7 @@ beforeAll(async () => {
     installCrds(platform.client, [...openmcpCrds('clusters.'), foo.config.crd() as KubeObject]),
     installCrds(onboarding.client, [foo.api.crd() as KubeObject]),
   ]);
-  kubeconfig = await createKcpIdentity(services.client, kcp.adminCredentials, 'runtime');
+  kubeconfig = await createKcpIdentity(services.client, kcp, 'runtime');
   receiver = new Receiver(redis);
   running = await runBridge(redis, { platform: platform.client, onboarding: onboarding.client });
   await becomesReady(running);

@@ -71,7 +71,7 @@ beforeAll(async () => {
   [platform, services, tenant] = (await Promise.all(
     ['platform', 'services', 'tenant'].map((name) => createWorkspace(kcp.admin, parent.path, name)),
   )) as [TenantWorkspace, TenantWorkspace, TenantWorkspace];
-  const kubeconfig = await createKcpIdentity(services.client, kcp.adminCredentials, 'service-provider');
+  const kubeconfig = await createKcpIdentity(services.client, kcp, 'service-provider');
   await platform.client.create<Secret>(SECRETS, {
     metadata: { name: 'kcp', namespace: 'default' },
     stringData: { kubeconfig },

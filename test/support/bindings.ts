@@ -14,12 +14,23 @@ export interface PermissionClaim {
 
 export type ApiExport = KubeObjectOf<{ spec?: { permissionClaims?: PermissionClaim[] } }>;
 
+interface BoundResource {
+  group: string;
+  resource: string;
+  storageVersions?: string[];
+}
+
 export type ApiBinding = KubeObjectOf<{
   spec: {
     reference: { export: { path: string; name: string } };
     permissionClaims?: (PermissionClaim & { selector: object; state: 'Accepted' | 'Rejected' })[];
   };
-  status?: { phase?: string; conditions?: Condition[]; appliedPermissionClaims?: PermissionClaim[] };
+  status?: {
+    phase?: string;
+    conditions?: Condition[];
+    appliedPermissionClaims?: PermissionClaim[];
+    boundResources?: BoundResource[];
+  };
 }>;
 
 export interface BindOptions {
@@ -62,7 +73,11 @@ export async function bindExport(
       const binding = await workspace.get<ApiBinding>(API_BINDINGS, name);
       seen(binding?.status);
       const applied = binding?.status?.appliedPermissionClaims?.length ?? 0;
-      return binding?.status?.phase === 'Bound' && applied === accepted && binding;
+      if (binding?.status?.phase !== 'Bound' || applied !== accepted) return undefined;
+      // Its types are served a moment later.
+      for (const { group, resource: plural, storageVersions } of binding.status.boundResources ?? [])
+        await workspace.list({ group, version: storageVersions?.[0] ?? '', plural, kind: '', namespaced: true });
+      return binding;
     },
     { timeout: TIMEOUT_MS },
   );

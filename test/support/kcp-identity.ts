@@ -1,12 +1,10 @@
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { formatKubeconfig, type ClusterCredentials } from '../../shared/kube/kubeconfig.ts';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS } from '../../shared/kube/resources.ts';
+import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../shared/kube/resources.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
-import { ensureNamespace, issueToken } from './cluster-provider/access.ts';
+import type { Kcp } from '../control-planes/kcp.ts';
 import type { PolicyRule } from './openmcp.ts';
 
-const NAMESPACE = 'service-provider';
-const LIFE_S = 7 * 86_400;
 const ALL_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
 /** All that the runtime may do in its provider workspace. In tenants' workspaces it has no rights of its own. */
@@ -20,20 +18,21 @@ export const RULES: PolicyRule[] = [
   { nonResourceURLs: ['/'], verbs: ['access'] },
 ];
 
-/** Makes the ServiceAccount that the runtime uses towards kcp, and returns its kubeconfig. */
-export async function createKcpIdentity(
-  services: KubeClient,
-  credentials: ClusterCredentials,
-  name: string,
-): Promise<string> {
-  const subjects = [{ kind: 'ServiceAccount', name, namespace: NAMESPACE }];
+let taken = 0;
+
+/**
+ * Gives a user of kcp's in the provider workspace what the runtime needs, and returns its kubeconfig. Each call takes
+ * another user, and one that had the name before loses its rights. Not a ServiceAccount: kcp 0.30 writes into what it
+ * remembers of a ServiceAccount's token with each request through a virtual workspace, and ends when two do so at once.
+ */
+export async function createKcpIdentity(services: KubeClient, kcp: Kcp, name: string): Promise<string> {
+  const user = kcp.users[taken++ % kcp.users.length];
+  if (!user) throw new Error('this kcp was started without users');
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user.name }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
-  await ensureNamespace(services, NAMESPACE);
   await Promise.all([
-    services.apply(SERVICE_ACCOUNTS, { metadata: { name, namespace: NAMESPACE } }),
     services.apply(CLUSTER_ROLES, { metadata: { name }, rules: RULES } as KubeObject),
     services.apply(CLUSTER_ROLE_BINDINGS, { metadata: { name }, roleRef, subjects } as KubeObject),
   ]);
-  const { token } = await issueToken(services, NAMESPACE, name, LIFE_S);
-  return formatKubeconfig({ server: services.server, ca: credentials.ca, token });
+  return formatKubeconfig({ server: services.server, ca: kcp.adminCredentials.ca, token: user.token });
 }

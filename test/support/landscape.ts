@@ -155,8 +155,7 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
       ),
     createTenantWorkspace: (tenant) => createWorkspace(kcp.admin, tenants.path, tenant),
     bind: (workspace, exportName, bindOptions) => bindExport(workspace.client, services, exportName, bindOptions),
-    runtimeKcpIdentity: (identity = 'service-provider') =>
-      createKcpIdentity(services.client, kcp.adminCredentials, identity),
+    runtimeKcpIdentity: (identity = 'service-provider') => createKcpIdentity(services.client, kcp, identity),
   };
 }
 

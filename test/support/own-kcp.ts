@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import type { ConfiguredProvider } from '../../functions/provider.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
@@ -9,33 +7,25 @@ import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import type { Condition, KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { freePort } from '../control-planes/ports.ts';
-import { type StartedKcp, startKcp } from '../control-planes/kcp.ts';
+import { type KcpUser, type StartedKcp, startKcp } from '../control-planes/kcp.ts';
 import { RULES } from './kcp-identity.ts';
 import type { Landscape } from './landscape.ts';
 import { PROVIDER_NAMESPACE } from './service.ts';
 
-/** A user whose token outlives a restart of kcp, which the administrator's does not. */
-const USER = 'lasting';
-
 /** A kcp beside the landscape's, which can be stopped and started while the platform goes on. */
 export class OwnKcp {
-  readonly #options: { dir: string; port: number; args: string[] };
-  readonly #token: string;
+  readonly #options: { dir: string; port: number };
   #kcp: StartedKcp;
 
-  private constructor(options: { dir: string; port: number; args: string[] }, token: string, kcp: StartedKcp) {
+  private constructor(options: { dir: string; port: number }, kcp: StartedKcp) {
     this.#options = options;
-    this.#token = token;
     this.#kcp = kcp;
   }
 
   static async start(dir: string): Promise<OwnKcp> {
     mkdirSync(dir, { recursive: true });
-    const token = randomBytes(24).toString('hex');
-    const tokens = join(dir, 'tokens.csv');
-    writeFileSync(tokens, `${token},${USER},${USER}\n`, { mode: 0o600 });
-    const options = { dir, port: await freePort(), args: [`--token-auth-file=${tokens}`] };
-    return new OwnKcp(options, token, await startKcp(options));
+    const options = { dir, port: await freePort() };
+    return new OwnKcp(options, await startKcp(options));
   }
 
   get kcp(): StartedKcp {
@@ -54,15 +44,24 @@ export class OwnKcp {
   /** Kubeconfig of a user who may do nothing before he is {@link admit}ted. */
   lastingIdentity(): string {
     const { server, adminCredentials } = this.#kcp;
-    return formatKubeconfig({ server: workspaceUrl(server, 'root'), ca: adminCredentials.ca, token: this.#token });
+    const { token } = this.#lasting();
+    return formatKubeconfig({ server: workspaceUrl(server, 'root'), ca: adminCredentials.ca, token });
   }
 
   /** Gives that user in a provider workspace what the runtime needs. */
   async admit(services: KubeClient): Promise<void> {
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }];
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER };
-    await services.apply(CLUSTER_ROLES, { metadata: { name: USER }, rules: RULES } as KubeObject);
-    await services.apply(CLUSTER_ROLE_BINDINGS, { metadata: { name: USER }, roleRef, subjects } as KubeObject);
+    const { name } = this.#lasting();
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
+    await services.apply(CLUSTER_ROLES, { metadata: { name }, rules: RULES } as KubeObject);
+    await services.apply(CLUSTER_ROLE_BINDINGS, { metadata: { name }, roleRef, subjects } as KubeObject);
+  }
+
+  /** The last: `createKcpIdentity` begins with the first. */
+  #lasting(): KcpUser {
+    const user = this.#kcp.users.at(-1);
+    if (!user) throw new Error('this kcp was started without users');
+    return user;
   }
 }
 
