@@ -4,7 +4,7 @@ import { RuntimeError } from '../shared/errors.ts';
 import type { KubeClient } from '../shared/kube/ports.ts';
 import type { PermissionClaim, PermissionsRequest } from '../shared/model/access.ts';
 import type { Duration } from '../shared/model/duration.ts';
-import type { Condition, ObjectMeta, ResourceType } from '../shared/model/kubernetes.ts';
+import type { Condition, ObjectMeta } from '../shared/model/kubernetes.ts';
 import type { Mode } from '../shared/model/object-key.ts';
 import type { Computed, DeclaredAccess, ManagedLabels, Registration } from './access/registration.ts';
 import type { ResourcePhase } from './api/fixed-schemas.ts';
@@ -304,5 +304,3 @@ export function renamed(provider: Provider, name: string): Provider {
     onboardingControllerName: follow(provider.onboardingControllerName),
   };
 }
-
-export type { ResourceType };

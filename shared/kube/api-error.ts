@@ -31,7 +31,6 @@ export const isConflict = is(409);
 export const isInvalid = is(422);
 export const isForbidden = is(403);
 export const isUnauthorized = is(401);
-export const isGone = is(410);
 /** 401 and 403: the caller may not look, which says nothing about what is there. */
 export const isDenied = is(401, 403);
 
