@@ -9,19 +9,19 @@ import { displayKey, type ObjectKey } from '../shared/model/object-key.ts';
 import { done, failed, type Outcome } from '../shared/model/outcome.ts';
 import { redact } from '../shared/redact.ts';
 import { isDeleting } from '../shared/status.ts';
-import { tenantNamespace } from './access/desired.ts';
-import type { WorkspacePort, WorkspaceTuning } from './access/workspace/port.ts';
-import { Workspaces } from './access/workspace/workspaces.ts';
+import { tenantNamespace } from './requests/desired.ts';
+import type { WorkspacePort, WorkspaceTuning } from '../shared/kcp/workspace-port.ts';
+import { Workspaces } from '../shared/kcp/workspaces.ts';
 import { accessTeardown } from './access-teardown/handler.ts';
-import { ClientCache } from './client-cache.ts';
-import { type ConfigState, readProviderConfig } from './config-state.ts';
+import { ClientCache } from '../shared/kube/client-cache.ts';
+import { type ConfigState, readProviderConfig } from './step/config-state.ts';
 import type { ObjectLease } from './host/lease.ts';
-import { invoke } from './invoke.ts';
-import type { Provider } from './provider.ts';
+import { invoke } from './step/invoke.ts';
+import type { Provider } from '../shared/provider/define.ts';
 import { providerDelete } from './provider-delete/handler.ts';
 import { providerInstall } from './provider-install/handler.ts';
 import { resolveCredentials } from './resolve-credentials/handler.ts';
-import type { Run, Step } from './run.ts';
+import type { Run, Step } from './step/run.ts';
 
 export const STEPS: Readonly<Record<FunctionName, Step>> = {
   'resolve-credentials': resolveCredentials,

@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import type { ApiBinding } from '../../shared/kcp/bindings.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
-import type { WatchState } from '../decide-watch.ts';
-import { type Change, Seen } from '../seen.ts';
+import type { WatchState } from '../watch/decide-watch.ts';
+import { type Change, Seen } from '../watch/seen.ts';
 import type { WatchTuning } from '../tuning.ts';
-import { WatchLoop } from '../watch-loop.ts';
+import { WatchLoop } from '../watch/loop.ts';
 import { bindingRelevance, type SeenBinding, seenBinding } from './seen-bindings.ts';
 
 export interface BindingWatchOptions {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ApiBinding } from '../../shared/kcp/bindings.ts';
-import { act, type Decision, skip } from '../relevance.ts';
-import { type Change, type Identified } from '../seen.ts';
-import { KCP_CLUSTER_ANNOTATION } from '../seen-objects.ts';
+import { act, type Decision, skip } from '../objects/relevance.ts';
+import { type Change, type Identified } from '../watch/seen.ts';
+import { KCP_CLUSTER_ANNOTATION } from '../objects/seen-objects.ts';
 
 /** Pure: all that is kept of an APIBinding of our export. */
 export interface SeenBinding extends Identified {

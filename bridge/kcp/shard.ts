@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import type { Provider } from '../../functions/provider.ts';
+import type { Provider } from '../../shared/provider/define.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
-import { watchProblem } from '../decide-watch.ts';
-import type { KnownObject } from '../modes/mode.ts';
-import { ObjectWatch } from '../object-watch.ts';
-import type { Sender } from '../publish.ts';
+import { watchProblem } from '../watch/decide-watch.ts';
+import type { KnownObject } from '../objects/mode.ts';
+import { ObjectWatch } from '../objects/object-watch.ts';
+import type { Sender } from '../send/sender.ts';
 import type { WatchTuning } from '../tuning.ts';
 import { BindingWatch } from './binding-watch.ts';
 

@@ -5,13 +5,13 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { again, done, waiting } from '../../shared/model/outcome.ts';
 import { reportTerminating } from '../../shared/status.ts';
-import { requestIdentities } from '../access/desired.ts';
-import { removeRequest } from '../access/requests.ts';
-import { removeStrays } from '../access/strays.ts';
-import { leaveWorkspace } from '../access/workspace/leave.ts';
-import { flowPosition } from '../flow.ts';
-import { backToStart } from '../precondition.ts';
-import type { Run, Step, StepResult } from '../run.ts';
+import { requestIdentities } from '../requests/desired.ts';
+import { removeRequest } from '../requests/requests.ts';
+import { removeStrays } from '../requests/strays.ts';
+import { leaveWorkspace } from '../workspace/leave.ts';
+import { flowPosition } from '../step/flow.ts';
+import { backToStart } from '../step/precondition.ts';
+import type { Run, Step, StepResult } from '../step/run.ts';
 
 /** A claim that is accepted wakes the object; this is for the end of the patience. */
 const CLAIM_RETRY_MS = 10_000;

@@ -1,12 +1,12 @@
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
-import type { Run } from '../run.ts';
-import { declare, tokenOf } from './declared.ts';
-import type { DesiredRequest } from './desired.ts';
-import { ensureRequest, judgeRequest } from './requests.ts';
-import { type AccessVerdicts, grantedAccess, someTerminating, type Verdict } from './verdict.ts';
-import { ensureWorkspaceAccess, judgeWorkspaceAccess } from './workspace/ensure.ts';
-import { ensureTenantNamespace } from './workspace/tenant-namespace.ts';
+import type { Run } from '../step/run.ts';
+import { declare, tokenOf } from '../requests/declared.ts';
+import type { DesiredRequest } from '../requests/desired.ts';
+import { ensureRequest, judgeRequest } from '../requests/requests.ts';
+import { type AccessVerdicts, grantedAccess, someTerminating, type Verdict } from '../step/verdict.ts';
+import { ensureWorkspaceAccess, judgeWorkspaceAccess } from '../workspace/ensure.ts';
+import { ensureTenantNamespace } from '../workspace/tenant-namespace.ts';
 
 /**
  * Takes every step towards the access that can be taken now.

@@ -1,9 +1,9 @@
 import { ACCESS_REQUESTS, CLUSTERS } from '../../shared/kube/resources.ts';
 import type { AccessRequest } from '../../shared/model/access.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../step/run.ts';
 import { type LocalAddresses, localAddresses } from './decide-local-access.ts';
-import { requestIdentities } from './desired.ts';
+import { requestIdentities } from '../requests/desired.ts';
 
 type Cluster = KubeObjectOf<{ status?: { endpoints?: { name: string; url: string }[] } }>;
 

@@ -10,10 +10,10 @@ import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { equal } from '../../shared/model/json.ts';
 import { keepSecret } from '../../shared/redact.ts';
-import type { Cluster } from '../provider.ts';
-import type { Run } from '../run.ts';
+import type { Cluster } from '../../shared/provider/define.ts';
+import type { Run } from '../step/run.ts';
 import type { LocalAddresses } from './decide-local-access.ts';
-import type { SecretReference } from './verdict.ts';
+import type { SecretReference } from '../step/verdict.ts';
 
 /**
  * A cluster for the provider's hands, from the kubeconfig Secret as it is now: a rotated credential is used from the

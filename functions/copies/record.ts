@@ -4,8 +4,8 @@ import { equal } from '../../shared/model/json.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { managedLabels, OBJECT_ANNOTATION, requestName } from '../../shared/names.ts';
-import type { Run } from '../run.ts';
-import type { DesiredCopy } from './references.ts';
+import type { Run } from '../step/run.ts';
+import type { DesiredCopy } from '../../shared/provider/references.ts';
 
 type Record_ = KubeObjectOf<{ data?: { copies?: string } }>;
 

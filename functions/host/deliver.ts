@@ -7,7 +7,7 @@ import { failed, type Outcome } from '../../shared/model/outcome.ts';
 import type { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import type { Priority, Publisher } from '../../shared/queue/publisher.ts';
 import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
-import { claimOf, withClaim } from './claim.ts';
+import { claimOf, withClaim } from './winner-lock.ts';
 import { type LeaseTimes, ObjectLease } from './lease.ts';
 import { settlementOf } from './settle.ts';
 

@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import { DeliveryState, type Settlement } from '../../shared/queue/delivery-state.ts';
-import type { StopReason } from '../run.ts';
+import type { StopReason } from '../step/run.ts';
 
 export interface LeaseTimes {
   leaseMs: number;

@@ -4,7 +4,7 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
-import type { WorkspacePort } from '../access/workspace/port.ts';
+import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import type { Owned, Presence } from './decide-orphans.ts';
 
 export interface PresencePorts {

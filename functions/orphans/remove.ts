@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, NAMESPACES } from '../../shared/kube/resources.ts';
-import { release } from '../access/requests.ts';
+import { release } from '../requests/requests.ts';
 import type { Owned } from './decide-orphans.ts';
 
 const POLL_MS = 250;

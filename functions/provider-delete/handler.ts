@@ -4,13 +4,13 @@ import { milliseconds } from '../../shared/model/duration.ts';
 import { again, done } from '../../shared/model/outcome.ts';
 import { CONDITION_UNINSTALLED } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
-import { grantedAccess } from '../access/verdict.ts';
+import { grantedAccess } from '../step/verdict.ts';
 import { removeCopies } from '../copies/sync.ts';
-import { flowPosition } from '../flow.ts';
-import { backToStart } from '../precondition.ts';
-import { deleteContext, ReportCollector, untilStopped } from '../provider-call.ts';
-import type { ServiceObjectOf } from '../provider.ts';
-import type { Step } from '../run.ts';
+import { flowPosition } from '../step/flow.ts';
+import { backToStart } from '../step/precondition.ts';
+import { deleteContext, ReportCollector, untilStopped } from '../provider-call/context.ts';
+import type { ServiceObjectOf } from '../../shared/provider/define.ts';
+import type { Step } from '../step/run.ts';
 
 /** Lets the provider remove what it installed, until it says that all is gone. Requires: being deleted, not Uninstalled. */
 export const providerDelete: Step = async (object, run) => {

@@ -9,9 +9,9 @@ import {
   reportProgressing,
   type StatusReport,
 } from '../../shared/status.ts';
-import { flowPosition } from '../flow.ts';
-import type { CallResult } from '../provider.ts';
-import type { StepResult } from '../run.ts';
+import { flowPosition } from '../step/flow.ts';
+import type { CallResult } from '../../shared/provider/define.ts';
+import type { StepResult } from '../step/run.ts';
 
 /** Not being deleted, and ours: the finalizer is the claim, also to be the one that a workspace is served by. */
 export function mayInstall(object: ServiceObject, finalizer: string): boolean {

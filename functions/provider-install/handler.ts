@@ -2,12 +2,12 @@ import { RuntimeError } from '../../shared/errors.ts';
 import { done } from '../../shared/model/outcome.ts';
 import { reportReady } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
-import { grantedAccess } from '../access/verdict.ts';
+import { grantedAccess } from '../step/verdict.ts';
 import { syncCopies } from '../copies/sync.ts';
-import { writeStatus } from '../invoke.ts';
-import { backToStart } from '../precondition.ts';
-import { parseObject, providerContext, ReportCollector, untilStopped } from '../provider-call.ts';
-import type { Step } from '../run.ts';
+import { writeStatus } from '../step/invoke.ts';
+import { backToStart } from '../step/precondition.ts';
+import { parseObject, providerContext, ReportCollector, untilStopped } from '../provider-call/context.ts';
+import type { Step } from '../step/run.ts';
 import { decideNextLook, markInstallStarted, mayInstall, waitForSecret } from './decide.ts';
 
 /** Lets the provider install or update. Requires: not being deleted, ours, access granted. */

@@ -9,10 +9,10 @@ import {
   reportTerminating,
   type StatusReport,
 } from '../../shared/status.ts';
-import { type AccessVerdicts, grantedAccess, someTerminating, worst } from '../access/verdict.ts';
-import type { ConfigState } from '../config-state.ts';
-import { REASONS_BEFORE_INSTALL as REASON } from '../flow.ts';
-import type { StepResult } from '../run.ts';
+import { type AccessVerdicts, grantedAccess, someTerminating, worst } from '../step/verdict.ts';
+import type { ConfigState } from '../step/config-state.ts';
+import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
+import type { StepResult } from '../step/run.ts';
 
 /** Nothing can be done without the ProviderConfig; its change wakes the object. */
 export function waitForConfig(object: ServiceObject, config: Extract<ConfigState, { state: 'unusable' }>): StepResult {

@@ -8,12 +8,12 @@ import { done } from '../../shared/model/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_RECONCILE } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { ensureAccess } from '../access/access.ts';
-import { requestIdentities, type RequestIdentity } from '../access/desired.ts';
-import { isOurs, madeByAnother } from '../access/ownership.ts';
-import { rememberRegistrations, removeStrays } from '../access/strays.ts';
-import { grantedAccess, mayHaveStrays } from '../access/verdict.ts';
-import { flowPosition, neverStarted } from '../flow.ts';
-import type { Run, Step, StepResult } from '../run.ts';
+import { requestIdentities, type RequestIdentity } from '../requests/desired.ts';
+import { isOurs, madeByAnother } from '../requests/ownership.ts';
+import { rememberRegistrations, removeStrays } from '../requests/strays.ts';
+import { grantedAccess, mayHaveStrays } from '../step/verdict.ts';
+import { flowPosition, neverStarted } from '../step/flow.ts';
+import type { Run, Step, StepResult } from '../step/run.ts';
 import { decideAfterAccess, reject, skipDelete, waitForConfig, waitForStray } from './decide.ts';
 import { winnerOf } from './winner.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { startRuntime } from '../../functions/compose.ts';
+import { startRuntime } from '../../deploy/command/compose.ts';
 import { foo } from '../../functions/providers/foo/provider.ts';
 import { createLogger } from '../../shared/log.ts';
 import { startKcp } from '../control-planes/kcp.ts';

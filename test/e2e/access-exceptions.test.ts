@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { existingCluster, existingRequest, requestNamespaces } from '../../functions/access/registration.ts';
+import { existingCluster, existingRequest, requestNamespaces } from '../../shared/provider/registration.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_PROFILES, CLUSTERS, CONFIG_MAPS, SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';

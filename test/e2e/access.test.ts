@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RunningRuntime } from '../../functions/compose.ts';
-import {
-  existingCluster,
-  existingRequest,
-  newCluster,
-  requestNamespaces,
-} from '../../functions/access/registration.ts';
+import type { RunningRuntime } from '../../deploy/command/compose.ts';
+import { existingCluster, existingRequest, newCluster, requestNamespaces } from '../../shared/provider/registration.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES } from '../../shared/kube/resources.ts';
 import { mcpNamespace, nameUuid } from '../../shared/names.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { blockDeletion } from '../../functions/helpers/block-deletion.ts';
+import { blockDeletion } from '../../shared/provider/helpers/block-deletion.ts';
 import { addFinalizerPatch } from '../../shared/finalizers.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, CRDS, SECRETS } from '../../shared/kube/resources.ts';

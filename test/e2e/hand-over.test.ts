@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { RunningRuntime } from '../../functions/compose.ts';
+import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { KubeObject, ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';

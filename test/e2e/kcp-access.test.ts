@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { DEFAULT_UPKEEP } from '../../bridge/tuning.ts';
-import { providerConfig } from '../../functions/api/provider-config.ts';
-import { serviceApi } from '../../functions/api/service-api.ts';
-import { defineProvider } from '../../functions/provider.ts';
-import type { RunningRuntime } from '../../functions/compose.ts';
+import { providerConfig } from '../../shared/provider/provider-config.ts';
+import { serviceApi } from '../../shared/provider/service-api.ts';
+import { defineProvider } from '../../shared/provider/define.ts';
+import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { providerConfig } from '../../functions/api/provider-config.ts';
-import { serviceApi } from '../../functions/api/service-api.ts';
+import { providerConfig } from '../../shared/provider/provider-config.ts';
+import { serviceApi } from '../../shared/provider/service-api.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
-import { defineProvider } from '../../functions/provider.ts';
+import { defineProvider } from '../../shared/provider/define.ts';
 import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import { displayKey, type ObjectKey } from '../../shared/model/object-key.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ApiExport } from '../../bridge/kcp/decide-provision.ts';
-import { providerConfig } from '../../functions/api/provider-config.ts';
-import { serviceApi } from '../../functions/api/service-api.ts';
-import type { RunningRuntime } from '../../functions/compose.ts';
-import { type ConfiguredProvider, defineProvider } from '../../functions/provider.ts';
+import { providerConfig } from '../../shared/provider/provider-config.ts';
+import { serviceApi } from '../../shared/provider/service-api.ts';
+import type { RunningRuntime } from '../../deploy/command/compose.ts';
+import { type ConfiguredProvider, defineProvider } from '../../shared/provider/define.ts';
 import { API_EXPORTS, API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import type { Condition, KubeObjectOf, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { KcpTenants } from '../support/kcp-stage.ts';

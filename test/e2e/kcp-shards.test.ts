@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
-import type { RunningRuntime } from '../../functions/compose.ts';
+import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {

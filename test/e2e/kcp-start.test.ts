@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_UPKEEP, DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
 import { provisionExport } from '../../bridge/kcp/provision.ts';
-import type { RunningRuntime } from '../../functions/compose.ts';
+import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { createLogger } from '../../shared/log.ts';

@@ -1,8 +1,8 @@
 import { get } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createMetrics } from '../../functions/cli/metrics.ts';
-import { serveMetrics } from '../../functions/cli/metrics-server.ts';
+import { createMetrics } from '../../deploy/command/metrics.ts';
+import { serveMetrics } from '../../deploy/command/metrics-server.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { isForbidden } from '../../shared/kube/api-error.ts';
 import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';

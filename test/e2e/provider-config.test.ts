@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { orderOnboardingAccess } from '../../functions/onboarding.ts';
+import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import { PermanentError } from '../../shared/errors.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS } from '../../shared/kube/resources.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { startRuntime } from '../../functions/compose.ts';
+import { startRuntime } from '../../deploy/command/compose.ts';
 import { ACCESS_REQUESTS, CONFIG_MAPS, CRDS } from '../../shared/kube/resources.ts';
 import { createLogger } from '../../shared/log.ts';
 import type { KubeObject, KubeObjectOf, ServiceObject } from '../../shared/model/kubernetes.ts';

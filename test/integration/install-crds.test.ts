@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { serviceApi } from '../../functions/api/service-api.ts';
+import { serviceApi } from '../../shared/provider/service-api.ts';
 import { installCrds } from '../../functions/init/install-crds.ts';
 import { foo } from '../../functions/providers/foo/provider.ts';
 import { isInvalid } from '../../shared/kube/api-error.ts';

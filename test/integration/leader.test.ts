@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { Leader } from '../../bridge/leader.ts';
+import { Leader } from '../../bridge/lead/leader.ts';
 import { LEASES } from '../../shared/kube/resources.ts';
 import { createLogger } from '../../shared/log.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { orphansOf } from '../../functions/orphans/orphans.ts';
 import type { PresencePorts } from '../../functions/orphans/presence.ts';
 import foo from '../../functions/providers/foo/provider.ts';
-import { Workspaces } from '../../functions/access/workspace/workspaces.ts';
-import { readProviderConfig } from '../../functions/config-state.ts';
-import { orderOnboardingAccess } from '../../functions/onboarding.ts';
+import { Workspaces } from '../../shared/kcp/workspaces.ts';
+import { readProviderConfig } from '../../functions/step/config-state.ts';
+import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import {
   ACCESS_REQUESTS,

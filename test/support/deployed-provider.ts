@@ -32,7 +32,7 @@ export type PodOwner = KubeObjectOf<{
   };
 }>;
 
-const MAIN = join(import.meta.dirname, '..', '..', 'functions', 'cli', 'main.ts');
+const MAIN = join(import.meta.dirname, '..', '..', 'deploy', 'command', 'main.ts');
 
 export interface Pod {
   args: string[];

@@ -1,4 +1,4 @@
-import type { Provider, ProviderContext, CallResult, ServiceObjectOf } from '../../functions/provider.ts';
+import type { Provider, ProviderContext, CallResult, ServiceObjectOf } from '../../shared/provider/define.ts';
 import foo from '../../functions/providers/foo/provider.ts';
 
 export type CallName = 'install' | 'delete';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { providerConfig } from '../../functions/api/provider-config.ts';
-import { serviceApi } from '../../functions/api/service-api.ts';
+import { providerConfig } from '../../shared/provider/provider-config.ts';
+import { serviceApi } from '../../shared/provider/service-api.ts';
 import {
   type CallResult,
   defineProvider,
@@ -8,7 +8,7 @@ import {
   type ProviderContext,
   type StandardProviderOptions,
   type ServiceObjectOf,
-} from '../../functions/provider.ts';
+} from '../../shared/provider/define.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { AccessSpec } from '../../shared/model/access.ts';

@@ -1,4 +1,4 @@
-import type { CallResult, Provider, ProviderContext, ServiceObjectOf } from '../../functions/provider.ts';
+import type { CallResult, Provider, ProviderContext, ServiceObjectOf } from '../../shared/provider/define.ts';
 import { type Call, type CallName, journalled, type JournalEntry } from './journal.ts';
 import { eventually } from './wait.ts';
 

@@ -10,7 +10,7 @@ export const JOURNAL_FILE = 'JOURNAL_FILE';
 export const HOLD_FOLDER = 'HOLD_FOLDER';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-export const COMMAND = join(ROOT, 'functions', 'cli', 'main.ts');
+export const COMMAND = join(ROOT, 'deploy', 'command', 'main.ts');
 export const FOO_MODULE = join(ROOT, 'functions', 'providers', 'foo', 'provider.ts');
 const JOURNALLED_MODULE = join(import.meta.dirname, 'providers', 'journalled-foo.ts');
 export const LEAKY_MODULE = join(import.meta.dirname, 'providers', 'leaky-foo.ts');

@@ -1,4 +1,4 @@
-import type { Provider, DeleteContext } from '../../../functions/provider.ts';
+import type { Provider, DeleteContext } from '../../../shared/provider/define.ts';
 import foo from '../../../functions/providers/foo/provider.ts';
 import { credentialsInKubeconfig } from '../secret-scan.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { providerConfig } from '../../../functions/api/provider-config.ts';
-import { serviceApi } from '../../../functions/api/service-api.ts';
-import { defineProvider, type ProviderOptions } from '../../../functions/provider.ts';
+import { providerConfig } from '../../../shared/provider/provider-config.ts';
+import { serviceApi } from '../../../shared/provider/service-api.ts';
+import { defineProvider, type ProviderOptions } from '../../../shared/provider/define.ts';
 import type { Condition, ServiceObject } from '../../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../../shared/model/object-key.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Verdict } from '../../../../functions/access/verdict.ts';
+import type { Verdict } from '../../../../functions/step/verdict.ts';
 import {
   decideAfterAccess,
   reject,

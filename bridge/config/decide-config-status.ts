@@ -1,0 +1,65 @@
+import { isRuntimeError, messageOf, RuntimeError } from '../../shared/errors.ts';
+import { ApiError } from '../../shared/kube/api-error.ts';
+import { equal } from '../../shared/model/json.ts';
+import type { Condition, KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import { redact } from '../../shared/redact.ts';
+import type { ConditionReport } from '../../shared/status.ts';
+
+export type ConfigWithStatus = KubeObjectOf<{ status?: { conditions?: Condition[] } }>;
+
+/** Conditions of a ProviderConfig that the bridge writes; there only while it has kcp settings. */
+export const CONDITION_PROVISIONED = 'Provisioned';
+export const CONDITION_ENDPOINTS_READY = 'EndpointsReady';
+const OURS: readonly string[] = [CONDITION_PROVISIONED, CONDITION_ENDPOINTS_READY];
+
+export function provisioned(): ConditionReport {
+  const message = 'The APIExport and its schema are in the provider workspace';
+  return { type: CONDITION_PROVISIONED, status: 'True', reason: 'Provisioned', message };
+}
+
+export function notProvisioned(error: unknown): ConditionReport {
+  const message = redact(messageOf(error));
+  return { type: CONDITION_PROVISIONED, status: 'False', reason: reasonOf(error), message };
+}
+
+export function endpoints(count: number): ConditionReport {
+  if (count === 0)
+    return {
+      type: CONDITION_ENDPOINTS_READY,
+      status: 'False',
+      reason: 'NoBindings',
+      message: 'No workspace binds the APIExport yet',
+    };
+  const message = `Objects are followed at ${count} address${count === 1 ? '' : 'es'}`;
+  return { type: CONDITION_ENDPOINTS_READY, status: 'True', reason: 'Bound', message };
+}
+
+function reasonOf(error: unknown): string {
+  if (isRuntimeError(error, 'INVALID_PROVIDER')) return 'IncompatibleSchema';
+  if (error instanceof RuntimeError) return error.code === 'INVALID_KUBECONFIG' ? 'InvalidKubeconfig' : 'NotReady';
+  return error instanceof ApiError && error.status !== 0 ? 'Refused' : 'Unreachable';
+}
+
+/** The merge patch of `/status` that brings the conditions onto the ProviderConfig; `undefined` when nothing differs. */
+export function configStatusPatch(
+  config: ConfigWithStatus,
+  wanted: readonly ConditionReport[],
+  now: Date,
+): object | undefined {
+  const before = config.status?.conditions ?? [];
+  const conditions = [
+    ...before.filter(({ type }) => !OURS.includes(type)),
+    ...wanted.map((report): Condition => {
+      const old = before.find(({ type }) => type === report.type);
+      const flipped = old?.status !== report.status;
+      return {
+        ...report,
+        observedGeneration: config.metadata.generation ?? 0,
+        lastTransitionTime: old && !flipped ? old.lastTransitionTime : `${now.toISOString().slice(0, -5)}Z`,
+      };
+    }),
+  ];
+  const byType = (list: readonly Condition[]) => Object.fromEntries(list.map((each) => [each.type, each]));
+  if (equal(byType(before), byType(conditions))) return undefined;
+  return { metadata: { resourceVersion: config.metadata.resourceVersion }, status: { conditions } };
+}

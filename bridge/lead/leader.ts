@@ -1,0 +1,115 @@
+import type { Logger } from 'pino';
+import { messageOf } from '../../shared/errors.ts';
+import { isConflict } from '../../shared/kube/api-error.ts';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { LEASES } from '../../shared/kube/resources.ts';
+import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import { leaderStep, leaseFor, type LeaseSpec, observe, type Observation } from './decide-leader.ts';
+import type { LedMode } from './led-mode.ts';
+import { repeat } from '../upkeep/repeat.ts';
+
+type Lease = KubeObjectOf<{ spec: LeaseSpec }>;
+
+/** Replicas choose one of them for each mode; without it, this process leads. */
+export interface LeaderElection {
+  /** Where the Leases are: the provider's own namespace. */
+  namespace: string;
+  /** Another one in each replica. */
+  identity: string;
+}
+
+export interface LeaderOptions {
+  platform: KubeClient;
+  /** Of the Lease. */
+  name: string;
+  namespace: string;
+  /** Who we are; another one in each replica. */
+  identity: string;
+  leaseMs: number;
+  log: Logger;
+  onChange: (leads: boolean) => void;
+}
+
+/**
+ * Takes part in the choice of a leader by a Lease on the platform cluster. This saves doubled work and nothing else: two
+ * leaders for a while do no harm. So whoever leads and can't reach the platform cluster goes on, and gives way only when
+ * it reads that another one has taken over.
+ */
+export class Leader {
+  readonly #options: LeaderOptions;
+  readonly #stopped = new AbortController();
+  #observed: Observation | undefined;
+  #leads = false;
+  #running: Promise<void> | undefined;
+
+  constructor(options: LeaderOptions) {
+    this.#options = options;
+  }
+
+  get leads(): boolean {
+    return this.#leads;
+  }
+
+  start(): void {
+    const { name, leaseMs, log } = this.#options;
+    this.#running ??= repeat(`lease ${name}`, leaseMs / 5, () => this.#tick(), { signal: this.#stopped.signal, log });
+  }
+
+  /** Gives the lead up, so that another replica need not wait for the end of the Lease. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#running;
+    if (!this.#leads) return;
+    this.#become(false);
+    await this.#release().catch((error: unknown) => {
+      this.#options.log.debug({ problem: messageOf(error) }, 'the lead ends with its Lease');
+    });
+  }
+
+  async #tick(): Promise<void> {
+    const { platform, name, namespace, identity, leaseMs } = this.#options;
+    const lease = await platform.get<Lease>(LEASES, name, namespace);
+    const now = Date.now();
+    this.#observed = lease && observe(this.#observed, lease.spec, now, leaseMs / 2);
+    const step = leaderStep(this.#observed, identity, now);
+    if (step === 'follow') return this.#become(false);
+    const spec = leaseFor(step, { before: lease?.spec, me: identity, seconds: Math.ceil(leaseMs / 1000), now });
+    try {
+      if (!lease) await platform.create<Lease>(LEASES, { metadata: { name, namespace }, spec });
+      else await this.#patch(lease, spec);
+    } catch (error) {
+      // Another replica was faster; the next look tells.
+      if (!isConflict(error)) throw error;
+      return;
+    }
+    this.#become(true);
+  }
+
+  async #release(): Promise<void> {
+    const { platform, name, namespace, identity } = this.#options;
+    const lease = await platform.get<Lease>(LEASES, name, namespace);
+    if (lease?.spec.holderIdentity === identity) await this.#patch(lease, { holderIdentity: '' });
+  }
+
+  async #patch({ metadata: { name, namespace, resourceVersion } }: Lease, spec: LeaseSpec): Promise<void> {
+    await this.#options.platform.mergePatch(LEASES, name, { metadata: { resourceVersion }, spec }, { namespace });
+  }
+
+  #become(leads: boolean): void {
+    if (leads === this.#leads) return;
+    this.#leads = leads;
+    this.#options.log.info({ lease: this.#options.name, leads }, leads ? 'leads' : 'does not lead');
+    this.#options.onChange(leads);
+  }
+}
+
+/** Two modes are two Leases: a mode that fails in one replica says nothing about the other. */
+export function leaderOf(
+  mode: LedMode,
+  election: LeaderElection,
+  options: { provider: string; platform: KubeClient; leaseMs: number; log: Logger },
+): Leader {
+  const { provider, ...rest } = options;
+  const onChange = (leads: boolean): void => (leads ? mode.start() : mode.stop());
+  return new Leader({ ...rest, ...election, name: `${provider}-${mode.mode}`, onChange });
+}

@@ -1,0 +1,70 @@
+import type { Reason } from '../../shared/events/catalogue.ts';
+import { OPERATION_RECONCILE } from '../../shared/names.ts';
+import type { Priority } from '../../shared/queue/publisher.ts';
+import type { Change } from '../watch/seen.ts';
+import type { SeenObject } from './seen-objects.ts';
+
+/** How the bridge heard of a change: in the first list after its start, in a later list, or from a running watch. */
+export type Heard = 'first-list' | 'relist' | 'watch';
+
+export type SkipReason =
+  | 'Unchanged'
+  | 'StatusOrMetadataOnly'
+  | 'OperationDone'
+  | 'ObjectGone'
+  | 'RequestCreated'
+  | 'RequestUnchanged'
+  | 'BindingUnchanged'
+  | 'NoSuchObject'
+  | 'ModeNotRunning'
+  | 'NotReferenced'
+  | 'ConfigUnchanged';
+
+export type Decision =
+  | { readonly act: true; readonly reason: Reason; readonly priority: Priority }
+  | { readonly act: false; readonly because: SkipReason };
+
+export const act = (reason: Reason, priority: Priority): Decision => ({ act: true, reason, priority });
+export const skip = (because: SkipReason): Decision => ({ act: false, because });
+
+/**
+ * Step 4, pure: whether a change of a Service API object needs work, or why not. Status, finalizers and labels don't:
+ * they are mostly what the functions wrote themselves.
+ */
+export function relevance(change: Change<SeenObject>, heard: Heard): Decision {
+  if (change.kind === 'gone') return skip('ObjectGone');
+  const { now } = change;
+  if (change.kind === 'added') {
+    // After a start everything is new to us, and most of it settled: it must not hold up what users do meanwhile.
+    if (heard === 'first-list') return act('Resync', 'background');
+    return act(now.deleting ? 'Deleting' : 'Added', 'user');
+  }
+  const { before } = change;
+  if (before.uid !== now.uid) return act('Added', 'user');
+  if (before.resourceVersion === now.resourceVersion) return skip('Unchanged');
+  if (now.deleting && !before.deleting) return act('Deleting', 'user');
+  if (now.generation !== before.generation) return act('Changed', 'user');
+  // Without it nothing would hold the object until what was installed is removed.
+  if (before.claimed && !now.claimed && !now.deleting) return act('FinalizerLost', 'user');
+  if (now.operation !== before.operation) return operationChanged(before.operation, now.operation);
+  return skip('StatusOrMetadataOnly');
+}
+
+function operationChanged(before: string | undefined, now: string | undefined): Decision {
+  // The functions remove it once they have done it.
+  if (before === OPERATION_RECONCILE && now === undefined) return skip('OperationDone');
+  return act('Changed', 'user');
+}
+
+/**
+ * Whether an object that we held is gone without a deletion that we saw: somebody took the finalizer away, or its storage
+ * was lost. Nothing is concluded from that; what is left of it is for people to look at.
+ */
+export function vanished(change: Change<SeenObject>): boolean {
+  return change.kind === 'gone' && change.before.claimed && !change.before.deleting;
+}
+
+/** Whether an object of that name and uid is not there any more: in kcp mode the others of its workspace may win now. */
+export function freesItsWorkspace(change: Change<SeenObject>): boolean {
+  return change.kind === 'gone' || (change.kind === 'changed' && change.before.uid !== change.now.uid);
+}

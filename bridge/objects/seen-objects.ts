@@ -1,0 +1,44 @@
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import { type Mode, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
+import { OPERATION_ANNOTATION } from '../../shared/names.ts';
+import type { Identified } from '../watch/seen.ts';
+
+/** kcp's annotation with the logical cluster that an object of a wildcard list lives in. */
+export const KCP_CLUSTER_ANNOTATION = 'kcp.io/cluster';
+
+/** Pure: all that is kept of a Service API object: no spec, no status, no managed fields. */
+export interface SeenObject extends Identified {
+  /** The cluster of the object's key. */
+  readonly group: string;
+  /** `namespace/name` */
+  readonly id: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly resourceVersion: string;
+  readonly deleting: boolean;
+  /** It carries our finalizer. */
+  readonly claimed: boolean;
+  /** Value of the annotation `openmcp.cloud/operation`. */
+  readonly operation: string | undefined;
+}
+
+/** @returns `undefined` for an object that says neither its uid nor, in kcp mode, its logical cluster */
+export function seenObject(mode: Mode, { metadata }: KubeObject, finalizer?: string): SeenObject | undefined {
+  const cluster = mode === 'standard' ? ONBOARDING_CLUSTER : metadata.annotations?.[KCP_CLUSTER_ANNOTATION];
+  if (!cluster || !metadata.uid || !metadata.namespace) return undefined;
+  return {
+    group: cluster,
+    id: `${metadata.namespace}/${metadata.name}`,
+    uid: metadata.uid,
+    generation: metadata.generation ?? 0,
+    resourceVersion: metadata.resourceVersion ?? '',
+    deleting: metadata.deletionTimestamp !== undefined,
+    claimed: finalizer !== undefined && (metadata.finalizers ?? []).includes(finalizer),
+    operation: metadata.annotations?.[OPERATION_ANNOTATION],
+  };
+}
+
+export function keyOfSeen(provider: string, mode: Mode, seen: SeenObject): ObjectKey {
+  const [namespace, name] = seen.id.split('/') as [string, string];
+  return { provider, mode, cluster: seen.group, namespace, name, uid: seen.uid };
+}

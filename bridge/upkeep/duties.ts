@@ -1,0 +1,107 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import type { Reason } from '../../shared/events/catalogue.ts';
+import type { DeliveryState, Due } from '../../shared/queue/delivery-state.ts';
+import type { Priority } from '../../shared/queue/publisher.ts';
+import type { EpochKeeper } from './epoch.ts';
+import type { Sender } from '../send/sender.ts';
+import { repeat } from './repeat.ts';
+import type { BridgeTuning } from '../tuning.ts';
+
+/** So many are looked at in one go. */
+const BATCH = 500;
+
+export interface DutyOptions {
+  redis: Redis;
+  state: DeliveryState;
+  epoch: EpochKeeper;
+  sender: Sender;
+  /** Whether this replica leads a mode: what all could do, one does. */
+  active?: () => boolean;
+  /** Starts to publish every object again. */
+  resync: () => void;
+  tuning: BridgeTuning;
+  log: Logger;
+}
+
+/**
+ * What the bridge does besides watching: timers that are due, parked objects that are free again, the epoch, the resync.
+ * Functions scaled to zero wake by this.
+ * @returns ends it
+ */
+export function startDuties(options: DutyOptions): () => void {
+  const { redis, state, epoch, resync, tuning, log } = options;
+  const stopped = new AbortController();
+  const duty = (name: string, everyMs: number, task: () => Promise<void>): void => {
+    void repeat(name, everyMs, task, { signal: stopped.signal, log });
+  };
+  const usable = (): boolean => redis.status === 'ready' && epoch.verified && (options.active?.() ?? true);
+
+  const checkEpoch = async (): Promise<void> => {
+    if (redis.status !== 'ready') return;
+    await epoch.check();
+    options.sender.wake();
+  };
+  const onReady = (): void => void checkEpoch().catch((error: Error) => log.warn({ problem: error.message }, 'epoch'));
+  const onClose = (): void => epoch.connectionLost();
+  redis.on('ready', onReady);
+  redis.on('close', onClose);
+
+  duty('epoch', tuning.epochCheckMs, checkEpoch);
+  duty('timers', tuning.timerSweepMs, async () => {
+    for (let more = usable(); more && usable();) {
+      const due = await state.dueTimers(Date.now(), BATCH);
+      await publishAll(due, 'Timer', 'background', options, (timer) => state.forgetTimer(timer));
+      more = due.length === BATCH;
+    }
+  });
+  // Free at the last look already: whoever lets go of an object publishes it too, in a moment.
+  let freeBefore = new Map<string, string>();
+  duty('parked', tuning.parkedSweepMs, async () => {
+    // While nothing is handed out they would only be parked again.
+    if (!usable() || epoch.quiet) return;
+    const free = await state.releasedParked(BATCH);
+    const left = free.filter(({ member, score }) => freeBefore.get(member) === score);
+    freeBefore = new Map(free.map(({ member, score }) => [member, score]));
+    await publishAll(left, 'Parked', 'user', options, (parked) => state.forgetParked(parked));
+  });
+  // Not at once: what exists is being published as it is found.
+  let first = true;
+  duty('resync', tuning.resyncMs, () => {
+    if (!first) resync();
+    first = false;
+    return Promise.resolve();
+  });
+
+  return () => {
+    stopped.abort();
+    redis.off('ready', onReady);
+    redis.off('close', onClose);
+  };
+}
+
+/** Publishes first and forgets then, so that nothing is lost in between; one that fails is due again at the next look. */
+async function publishAll(
+  batch: readonly Due[],
+  reason: Reason,
+  priority: Priority,
+  { sender, tuning, log }: DutyOptions,
+  forget: (due: Due) => Promise<void>,
+): Promise<void> {
+  const waiting = batch.values();
+  let problem: unknown;
+  const work = async (): Promise<void> => {
+    for (const due of waiting) {
+      try {
+        if (due.key) await sender.publishNow({ key: due.key, reason, priority });
+        else log.warn({ member: due.member, reason }, 'not an object key; forgotten');
+        await forget(due);
+      } catch (error) {
+        problem = error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(tuning.sendConcurrency, batch.length) }, work));
+  // Said once, after all the others had their turn.
+  if (problem) throw problem;
+}

@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import { Backoff } from './backoff.ts';
+import { nextTry, type WatchEnd, type WatchState } from './decide-watch.ts';
+import type { WatchTuning } from '../tuning.ts';
+import { endOf, listInPages, watchOnce, type WatchTarget } from './once.ts';
+
+/** Where changes go. Hears nothing while the server can't be read: that is never taken for a deletion. */
+export interface WatchSink<Digest> {
+  /** All that exists, after each complete list. */
+  replaced(items: readonly Digest[]): void;
+  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: Digest): void;
+}
+
+/**
+ * Step 2: lists and watches one type at one address, for ever, until stopped. The list comes as the watch's own initial
+ * events where the server has that, in pages otherwise; an interrupted watch goes on from where it was, or lists again
+ * where it can't (see `decide-watch.ts`). Objects are reduced to digests as they arrive, so that no list is ever held
+ * in full size.
+ */
+export class WatchLoop<T extends KubeObject, Digest> {
+  readonly #target: WatchTarget<T, Digest>;
+  readonly #sink: WatchSink<Digest>;
+  readonly #tuning: WatchTuning;
+  readonly #log: Logger;
+  readonly #backoff: Backoff;
+  readonly #stopped = new AbortController();
+  #attempt = new AbortController();
+  #position: string | undefined;
+  #listInPages = false;
+  #failures = 0;
+  #synced = false;
+  #lastError: string | undefined;
+  #started = false;
+
+  constructor(target: WatchTarget<T, Digest>, sink: WatchSink<Digest>, options: { tuning: WatchTuning; log: Logger }) {
+    this.#target = target;
+    this.#sink = sink;
+    this.#tuning = options.tuning;
+    this.#log = options.log.child({ watch: target.type.plural, server: target.client.server });
+    this.#backoff = new Backoff(options.tuning.backoffFirstMs, options.tuning.backoffLimitMs);
+  }
+
+  get state(): WatchState {
+    return { synced: this.#synced, connected: this.#failures < 2, lastError: this.#lastError };
+  }
+
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    void this.#run();
+  }
+
+  /** The sink hears nothing from here on. */
+  stop(): void {
+    this.#stopped.abort();
+    this.#attempt.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const startedAt = Date.now();
+      const end = await this.#tryOnce();
+      if (signal.aborted) return;
+      const livedMs = Date.now() - startedAt;
+      const next = nextTry(end, { livedMs, listing: this.#position === undefined });
+      if (end.kind !== 'closed') this.#failed(end, next.relist);
+      if (next.relist) this.#position = undefined;
+      if (next.listInPages) this.#listInPages = true;
+      if (livedMs >= this.#tuning.healthyAfterMs) this.#backoff.reset();
+      if (next.wait) await sleep(this.#backoff.next(), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** One watch from its beginning to its end, whatever ends it. */
+  async #tryOnce(): Promise<WatchEnd> {
+    const attempt = (this.#attempt = new AbortController());
+    let silent = false;
+    const fallSilent = (): void => {
+      silent = true;
+      attempt.abort();
+    };
+    let silence: NodeJS.Timeout | undefined;
+    let opened: NodeJS.Timeout | undefined;
+    try {
+      if (this.#position === undefined && this.#listInPages) await this.#list();
+      silence = setTimeout(fallSilent, this.#tuning.silenceLimitMs);
+      opened = setTimeout(() => this.#answered(), this.#tuning.openGraceMs);
+      const listener = {
+        heard: () => {
+          silence?.refresh();
+          this.#answered();
+        },
+        replaced: (items: readonly Digest[]) => this.#replaced(items),
+        event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', item: Digest) =>
+          this.#guarded(() => this.#sink.event(type, item)),
+        reached: (position: string | undefined) => (this.#position = position),
+      };
+      const timeoutSeconds = Math.round(this.#tuning.requestTimeoutSeconds * (1 + Math.random()));
+      const options = { position: this.#position, timeoutSeconds, signal: attempt.signal };
+      return await watchOnce(this.#target, listener, options);
+    } catch (error) {
+      return silent ? { kind: 'silent' } : endOf(error);
+    } finally {
+      clearTimeout(silence);
+      clearTimeout(opened);
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { items, position } = await listInPages(this.#target);
+    if (this.#stopped.signal.aborted) return;
+    this.#replaced(items);
+    this.#position = position;
+  }
+
+  #replaced(items: readonly Digest[]): void {
+    this.#log.info({ count: items.length }, this.#synced ? 'listed again' : 'listed');
+    this.#guarded(() => this.#sink.replaced(items));
+    this.#synced = true;
+  }
+
+  /** A fault in handling one object must not blind the bridge to all the others. */
+  #guarded(handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      this.#log.error({ err: error }, 'a change could not be handled');
+    }
+  }
+
+  #answered(): void {
+    if (this.#failures > 0) this.#log.info('watching again');
+    this.#failures = 0;
+    this.#lastError = undefined;
+  }
+
+  #failed(end: Exclude<WatchEnd, { kind: 'closed' }>, relist: boolean): void {
+    this.#failures += 1;
+    this.#lastError = end.kind === 'silent' ? 'the server fell silent' : end.message;
+    this.#log.warn({ problem: this.#lastError, failures: this.#failures, relist }, 'watch interrupted');
+  }
+}

@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { DEFAULT_WORKSPACE_TUNING, type WorkspaceTuning } from '../../shared/kcp/workspace-port.ts';
+import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { parseGoDuration } from '../../shared/model/duration.ts';
+import type { RedisSettings } from '../../shared/queue/redis.ts';
+import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../shared/tuning.ts';
+
+/** Below this a lease or lock would end while its holder waits for an answer. */
+const SHORTEST_MS = 1_000;
+
+const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = SHORTEST_MS) =>
+  z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      const ms = text === undefined || text === '' ? fallbackMs : parseGoDuration(text);
+      // Whole milliseconds: Redis takes no others.
+      if (ms !== undefined && ms >= minMs && ms <= maxMs) return Math.ceil(ms);
+      const limit = Number.isFinite(maxMs) ? `, at most ${maxMs / 1000}s` : '';
+      context.addIssue({
+        code: 'custom',
+        message: `expected a duration such as 30s, at least ${minMs / 1000}s${limit}`,
+      });
+      return z.NEVER;
+    });
+
+const text = z.string().min(1).optional();
+
+/** Every environment variable that the runtime reads. */
+const VARIABLES = z.object({
+  /** Kubeconfig of the platform cluster; without it the in-cluster configuration. */
+  KUBECONFIG: text,
+  /** For local debugging: the onboarding cluster's kubeconfig, instead of ordering access to it. */
+  ONBOARDING_KUBECONFIG: text,
+  /**
+   * For local debugging: `true` takes the addresses of clusters from the annotation
+   * `clusters.open-control-plane.io/local-access` of AccessRequests, where there is one.
+   */
+  LOCAL_ACCESS: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true'),
+  REDIS_URL: text,
+  REDIS_URL_FILE: text,
+  REDIS_USERNAME: text,
+  REDIS_PASSWORD: text,
+  REDIS_PASSWORD_FILE: text,
+  REDIS_CA_FILE: text,
+  /** Address of kcp in the kubeconfigs that providers get; default: that of the runtime's own kcp kubeconfig. */
+  KCP_EXTERNAL_URL: z.url({ protocol: /^https$/ }).optional(),
+  /** Life of the tokens for kcp workspaces; kcp grants ten minutes or more. */
+  TOKEN_LIFE: duration(DEFAULT_WORKSPACE_TUNING.tokenLifeSeconds * 1_000, Number.POSITIVE_INFINITY, 600_000),
+  /** They are renewed after this part of their life. */
+  TOKEN_RENEWAL_THRESHOLD: z.coerce.number().min(0.01).max(0.95).default(DEFAULT_WORKSPACE_TUNING.renewalThreshold),
+  /** A deletion that gets no access to its workspace goes on without after so long. */
+  TEARDOWN_PATIENCE: duration(DEFAULT_WORKSPACE_TUNING.teardownPatienceMs),
+  /** Set by the operator, as is `POD_NAME`; `POD_IP` and `POD_SERVICE_ACCOUNT_NAME` are not needed. */
+  POD_NAMESPACE: z.string().min(1).default('default'),
+  /** Who holds the lead among several replicas; default: the host's name. */
+  POD_NAME: text,
+  /** Objects that one function works on at once in this process. */
+  CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(20),
+  RUN_LIMIT: duration(RUN_LIMIT_MS, MAX_RUN_LIMIT_MS),
+  LEASE_DURATION: duration(LEASE_MS),
+  JOB_LOCK_DURATION: duration(JOB_LOCK_MS),
+  LOG_FILE: text,
+  SERVICE_PROVIDER_MODULE: text,
+});
+
+const WITH_REDIS = VARIABLES.refine((env) => env.REDIS_URL !== undefined || env.REDIS_URL_FILE !== undefined, {
+  path: ['REDIS_URL'],
+  message: 'missing; set it to redis://host:6379, or REDIS_URL_FILE to a file that holds the address',
+  // Also where other variables are wrong: all is said at once.
+  when: () => true,
+});
+
+export type Environment = z.output<typeof VARIABLES>;
+
+/** What a command needs of the environment: `init` and `orphans` do without a queue. */
+export interface EnvironmentNeeds {
+  redis: boolean;
+}
+
+/**
+ * Checks the whole environment at once.
+ * @throws RuntimeError `INVALID_SETTINGS` naming every wrong variable and its remedy
+ */
+export function parseEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  needs: EnvironmentNeeds = { redis: true },
+): Environment {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = (needs.redis ? WITH_REDIS : VARIABLES).safeParse(present);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new RuntimeError('INVALID_SETTINGS', problems.join('; '));
+}
+
+export function workspaceTuning(env: Environment): WorkspaceTuning {
+  return {
+    tokenLifeSeconds: Math.ceil(env.TOKEN_LIFE / 1_000),
+    renewalThreshold: env.TOKEN_RENEWAL_THRESHOLD,
+    teardownPatienceMs: env.TEARDOWN_PATIENCE,
+  };
+}
+
+export function redisSettings(env: Environment): RedisSettings {
+  const file = (variable: 'REDIS_URL_FILE' | 'REDIS_PASSWORD_FILE' | 'REDIS_CA_FILE'): string | undefined => {
+    const path = env[variable];
+    if (path === undefined) return undefined;
+    try {
+      return readFileSync(path, 'utf8').trim();
+    } catch (error) {
+      throw new RuntimeError('INVALID_SETTINGS', `${variable}: ${messageOf(error)}`);
+    }
+  };
+  return {
+    url: file('REDIS_URL_FILE') ?? env.REDIS_URL ?? '',
+    username: env.REDIS_USERNAME,
+    password: file('REDIS_PASSWORD_FILE') ?? env.REDIS_PASSWORD,
+    ca: file('REDIS_CA_FILE'),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Logger } from 'pino';
+import { RuntimeError } from '../../shared/errors.ts';
+import { clientForOwnConfig, type HttpKubeClient, ownKubeConfig } from '../../shared/kube/client.ts';
+import { createLogger, type LogLevel } from '../../shared/log.ts';
+import type { Provider } from '../../shared/provider/define.ts';
+import { loadProvider } from './provider-module.ts';
+import { type Environment, type EnvironmentNeeds, parseEnvironment } from './settings.ts';
+
+/** Flags of every command. */
+export interface CommonOptions {
+  provider?: string;
+  providerName?: string;
+  environment?: string;
+  verbosity: string;
+}
+
+/** What every command starts from. */
+export interface Setup {
+  env: Environment;
+  provider: Provider;
+  platform: HttpKubeClient;
+  log: Logger;
+}
+
+/** The operator's `--verbosity` (in upper case), and pino's own names. */
+const LEVELS: Readonly<Record<string, LogLevel>> = {
+  error: 'error',
+  warn: 'warn',
+  info: 'info',
+  debug: 'debug',
+  trace: 'trace',
+};
+
+/** @throws RuntimeError `INVALID_SETTINGS` naming the flag or variable and the remedy */
+export async function setUp(options: CommonOptions, needs: EnvironmentNeeds): Promise<Setup> {
+  const env = parseEnvironment(process.env, needs);
+  const level = LEVELS[options.verbosity.toLowerCase()];
+  if (!level)
+    throw new RuntimeError(
+      'INVALID_SETTINGS',
+      `--verbosity ${options.verbosity}: use ${Object.keys(LEVELS).join(', ')}`,
+    );
+  const provider = await loadProvider(options.provider ?? env.SERVICE_PROVIDER_MODULE, options.providerName);
+  const log = createLogger(level, provider.name, env.LOG_FILE);
+  return { env, provider, platform: await clientForOwnConfig(ownKubeConfig(env.KUBECONFIG)), log };
+}
+
+/** Access to the onboarding cluster that was given instead of ordered, for local debugging. */
+export function givenOnboarding(env: Environment): Promise<HttpKubeClient> | undefined {
+  return env.ONBOARDING_KUBECONFIG === undefined
+    ? undefined
+    : clientForOwnConfig(ownKubeConfig(env.ONBOARDING_KUBECONFIG));
+}

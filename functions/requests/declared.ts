@@ -1,0 +1,95 @@
+import { isRuntimeError, messageOf, RuntimeError } from '../../shared/errors.ts';
+import type { AccessMethod, AccessSpec } from '../../shared/model/access.ts';
+import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { neverStarted } from '../step/flow.ts';
+import type { ServiceObjectOf } from '../../shared/provider/define.ts';
+import type { Run } from '../step/run.ts';
+import {
+  type DesiredRequest,
+  desiredMcpRequest,
+  desiredWorkloadRequest,
+  registrationsOf,
+  requestIdentities,
+} from './desired.ts';
+import type { Computed, DeclaredAccess, Registration } from '../../shared/provider/registration.ts';
+
+/** What a provider declares for an object, computed for this pass. */
+export interface Declared {
+  /** The end user cluster's own rights; in kcp mode they are given in the workspace itself. */
+  readonly mcp: AccessMethod;
+  /** Requests on the platform cluster, in the order in which they are made. */
+  readonly requests: readonly DesiredRequest[];
+}
+
+/**
+ * Computes everything that a provider may compute from object, ProviderConfig and its additional data.
+ * @throws RuntimeError `INVALID_PROVIDER` naming the field, where a function of the provider throws
+ */
+export async function declare(run: Run, object: ServiceObject): Promise<Declared> {
+  const { access } = run.provider;
+  const config = run.config.state === 'ok' ? run.config.config : undefined;
+  const known = object as unknown as ServiceObjectOf<unknown>;
+  const data = access.additionalData
+    ? await named('access.additionalData', () =>
+        access.additionalData?.(known, config, {
+          platform: run.platform,
+          home: run.home,
+          tenantNamespace: run.tenantNamespace,
+        }),
+      )
+    : undefined;
+  const compute = <Value>(field: string, value: Computed<Value, unknown, unknown, unknown>): Promise<Value> =>
+    named(field, () =>
+      typeof value === 'function'
+        ? (value as (object: unknown, config: unknown, data: unknown) => Value)(known, config, data)
+        : value,
+    );
+
+  const mcp = methodOf(await compute<DeclaredAccess>('access.mcp', access.mcp));
+  const requests: DesiredRequest[] = [];
+  for (const identity of requestIdentities(run.key, run.provider)) {
+    if (identity.id === 'mcp') requests.push(desiredMcpRequest(run.key, run.provider, mcp));
+    else if (identity.id === 'workload') {
+      const workload = methodOf(await compute<DeclaredAccess>('access.workload', access.workload));
+      requests.push(desiredWorkloadRequest(run.key, run.provider, workload));
+    } else {
+      const { cluster, access: declared } = access.clusters[identity.id] as Registration<unknown, unknown, unknown>;
+      const field = `access.clusters.${identity.id}`;
+      requests.push({
+        ...identity,
+        access:
+          declared === undefined ? undefined : methodOf(await compute<DeclaredAccess>(`${field}.access`, declared)),
+        cluster:
+          cluster.kind === 'order'
+            ? { kind: 'order', spec: await compute(`${field}.cluster`, cluster.spec) }
+            : { kind: cluster.kind, reference: await compute(`${field}.${cluster.kind}`, cluster.reference) },
+      });
+    }
+  }
+  const [first, ...others] = requests;
+  if (!first) return { mcp, requests };
+  const registrations = { fingerprint: registrationsOf(requests), fresh: neverStarted(object) };
+  return { mcp, requests: [{ ...first, registrations }, ...others] };
+}
+
+async function named<T>(field: string, compute: () => T | Promise<T>): Promise<T> {
+  try {
+    return await compute();
+  } catch (error) {
+    // A cluster that could not be read is not the provider's fault, and is tried again.
+    if (isRuntimeError(error, 'INVALID_PROVIDER') || field === 'access.additionalData') throw error;
+    throw new RuntimeError('INVALID_PROVIDER', `${field}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** As the server stores it: fields with a default have one. */
+function methodOf(declared: DeclaredAccess): AccessMethod {
+  if (!('oidc' in declared)) return { token: declared };
+  return { oidc: { groupsClaim: 'groups', usernameClaim: 'sub', ...declared.oidc } };
+}
+
+/** @throws RuntimeError `INVALID_PROVIDER` where people's login is asked for a kcp workspace */
+export function tokenOf(method: AccessMethod): AccessSpec {
+  if ('token' in method) return method.token;
+  throw new RuntimeError('INVALID_PROVIDER', 'access.mcp: a kcp workspace gives token access only, not oidc');
+}

@@ -1,0 +1,76 @@
+import { hasFinalizer } from '../../shared/finalizers.ts';
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import {
+  ADOPTED_ANNOTATION,
+  OBJECT_ANNOTATION,
+  REGISTRATIONS_ANNOTATION,
+  REQUEST_FINALIZER,
+} from '../../shared/names.ts';
+import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
+import type { DesiredRequest, RequestIdentity } from './desired.ts';
+import type { Verdict } from '../step/verdict.ts';
+
+/** Ownership is managed-by and managed-purpose; a request of that name without them is never taken over. */
+export function isOurs(desired: Pick<RequestIdentity, 'ownerLabels'>, request: KubeObject): boolean {
+  return Object.entries(desired.ownerLabels).every(([label, value]) => request.metadata.labels?.[label] === value);
+}
+
+export function foreignRequest(desired: RequestIdentity, request: KubeObject, kind: string): Verdict | undefined {
+  if (isOurs(desired, request)) return undefined;
+  const [label, value] = Object.entries(desired.ownerLabels).find(
+    ([label, value]) => request.metadata.labels?.[label] !== value,
+  ) as [string, string];
+  return {
+    state: 'refused',
+    reason: REASON.foreignRequest,
+    message:
+      `${kind} ${request.metadata.namespace}/${request.metadata.name} already exists but is not managed by this ` +
+      `controller (label ${label} is expected to be ${value}, but is ${request.metadata.labels?.[label] ?? 'not set'})`,
+  };
+}
+
+export function skeleton(desired: DesiredRequest, annotation: string): KubeObject {
+  const { registrations } = desired;
+  return {
+    metadata: {
+      name: desired.name,
+      namespace: desired.namespace,
+      labels: { ...desired.extraLabels, ...desired.ownerLabels },
+      annotations: {
+        [OBJECT_ANNOTATION]: annotation,
+        ...(registrations?.fresh ? { [REGISTRATIONS_ANNOTATION]: registrations.fingerprint } : {}),
+      },
+      finalizers: [REQUEST_FINALIZER],
+    },
+  };
+}
+
+/** What is missing on a request that was made by another runtime, or by an earlier incarnation of the object. */
+export function metadataPatch(
+  desired: RequestIdentity,
+  request: KubeObject,
+  annotation: string,
+): { metadata: Record<string, unknown> } | undefined {
+  const metadata: Record<string, unknown> = {};
+  const before = request.metadata.annotations?.[OBJECT_ANNOTATION];
+  if (before !== annotation)
+    metadata['annotations'] = { [OBJECT_ANNOTATION]: annotation, ...(before ? {} : { [ADOPTED_ANNOTATION]: 'true' }) };
+  const missing = Object.entries(desired.extraLabels).filter(
+    ([name, value]) => request.metadata.labels?.[name] !== value,
+  );
+  if (missing.length > 0) metadata['labels'] = Object.fromEntries(missing);
+  if (!hasFinalizer(request, REQUEST_FINALIZER))
+    metadata['finalizers'] = [...(request.metadata.finalizers ?? []), REQUEST_FINALIZER];
+  if (Object.keys(metadata).length === 0) return undefined;
+  return { metadata: { resourceVersion: request.metadata.resourceVersion, ...metadata } };
+}
+
+/** Whether we never had a hand in it. */
+export function neverOurs({ metadata: { annotations } }: KubeObject): boolean {
+  return annotations?.[OBJECT_ANNOTATION] === undefined;
+}
+
+/** Whether it was made by another runtime, which may have installed something before it was stopped. */
+export function madeByAnother(request: KubeObject): boolean {
+  return neverOurs(request) || request.metadata.annotations?.[ADOPTED_ANNOTATION] !== undefined;
+}

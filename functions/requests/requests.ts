@@ -1,0 +1,215 @@
+import { ApiError, isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS, NAMESPACES } from '../../shared/kube/resources.ts';
+import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
+import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
+import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
+import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
+import { beingRemoved, decideRequest, type ObservedRequest } from './decide-request.ts';
+import type { DesiredRequest, RequestIdentity } from './desired.ts';
+import { isOurs, neverOurs } from './ownership.ts';
+import type { Verdict } from '../step/verdict.ts';
+
+/** More steps than this in one pass mean that somebody works against us. */
+const MAX_STEPS = 12;
+
+export async function observeRequest(platform: KubeClient, desired: DesiredRequest): Promise<ObservedRequest> {
+  const getAccess = () => platform.get<AccessRequest>(ACCESS_REQUESTS, desired.name, desired.namespace);
+  const getCluster = (name: string, namespace: string) =>
+    platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace);
+  if (desired.cluster.kind !== 'order') {
+    const { kind, reference } = desired.cluster;
+    const accessRequest = await getAccess();
+    // Once there is an AccessRequest, nothing is decided by what it refers to any more.
+    if (accessRequest) return { accessRequest, clusterRequest: undefined };
+    return kind === 'request'
+      ? { accessRequest, clusterRequest: await getCluster(reference.name, reference.namespace) }
+      : {
+          accessRequest,
+          clusterRequest: undefined,
+          cluster: await platform.get(CLUSTERS, reference.name, reference.namespace),
+        };
+  }
+  const [clusterRequest, accessRequest] = await Promise.all([getCluster(desired.name, desired.namespace), getAccess()]);
+  return { clusterRequest, accessRequest };
+}
+
+/** What is there, without changing anything: `waiting` where {@link ensureRequest} would have something to do. */
+export async function judgeRequest(
+  platform: KubeClient,
+  desired: DesiredRequest,
+  annotation: string,
+): Promise<Verdict> {
+  const observed = await observeRequest(platform, desired);
+  const going = beingRemoved(desired, observed);
+  if (going) return terminating(going);
+  const action = decideRequest(desired, observed, annotation);
+  if (action.do === 'conclude') return action.verdict;
+  return { state: 'waiting', reason: REASON.requestKeepsChanging, message: `${action.do} is due` };
+}
+
+/**
+ * Takes all steps towards the desired access that can be taken now.
+ * @param keepTerminating do not let go of a request that is being removed, and say `terminating` instead
+ */
+export async function ensureRequest(
+  platform: KubeClient,
+  desired: DesiredRequest,
+  annotation: string,
+  keepTerminating: boolean,
+): Promise<Verdict> {
+  let observed = await observeRequest(platform, desired);
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const action = decideRequest(desired, observed, annotation);
+    switch (action.do) {
+      case 'conclude':
+        return action.verdict;
+      case 'create-cluster-request':
+        observed = { ...observed, clusterRequest: await create(platform, CLUSTER_REQUESTS, action.object) };
+        break;
+      case 'create-access-request':
+        observed = { ...observed, accessRequest: await create(platform, ACCESS_REQUESTS, action.object) };
+        break;
+      case 'patch-cluster-request':
+        observed = {
+          ...observed,
+          clusterRequest: await platform.mergePatch(CLUSTER_REQUESTS, desired.name, action.patch, desired),
+        };
+        break;
+      case 'patch-access-request':
+        observed = {
+          ...observed,
+          accessRequest: await platform.mergePatch(ACCESS_REQUESTS, desired.name, action.patch, desired),
+        };
+        break;
+      case 'remove-access-request':
+        if (!(await removeOne(platform, ACCESS_REQUESTS, desired))) return awaitDeletion(ACCESS_REQUESTS, desired);
+        observed = await observeRequest(platform, desired);
+        break;
+      case 'release-access-request':
+      case 'release-cluster-request': {
+        const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
+        // One that we had a hand in is removed by us only after Uninstalled: it was somebody, in the middle of a deletion.
+        if (keepTerminating && neverOurs(action.object)) return terminating(action.object);
+        if (!(await release(platform, type, action.object))) return awaitDeletion(type, desired);
+        observed = await observeRequest(platform, desired);
+        break;
+      }
+    }
+  }
+  return {
+    state: 'waiting',
+    reason: REASON.requestKeepsChanging,
+    message: `${desired.namespace}/${desired.name} keeps changing`,
+    retryAfterMs: 5_000,
+  };
+}
+
+function terminating({ metadata: { namespace, name } }: KubeObject): Verdict {
+  return { state: 'terminating', message: `request ${namespace}/${name} is being removed` };
+}
+
+function awaitDeletion(type: ResourceType, { namespace, name }: RequestIdentity): Verdict {
+  return {
+    state: 'waiting',
+    reason: type === ACCESS_REQUESTS ? REASON.waitingForAccessRequestDeletion : REASON.waitingForClusterRequestDeletion,
+    message: `${type.kind} ${namespace}/${name} is being removed; if it is still needed, it is ordered again afterwards`,
+  };
+}
+
+/** A request that appeared in the meantime is taken as it is: the next decision looks at whose it is. */
+async function create<T extends KubeObject>(
+  platform: KubeClient,
+  type: ResourceType,
+  object: T,
+): Promise<T | undefined> {
+  try {
+    return await platform.create(type, object);
+  } catch (error) {
+    const { name, namespace } = object.metadata;
+    if (isAlreadyExists(error)) return platform.get<T>(type, name, namespace);
+    if (!isMissingNamespace(error, namespace)) throw error;
+    await platform.apply(NAMESPACES, { metadata: { name: namespace as string } });
+    return platform.create(type, object);
+  }
+}
+
+function isMissingNamespace(error: unknown, namespace: string | undefined): boolean {
+  return error instanceof ApiError && isNotFound(error) && namespace !== undefined && error.details?.name === namespace;
+}
+
+/** Removes our finalizer from a request that is being deleted once it is the last one. True when the request is gone. */
+export async function release(platform: KubeClient, type: ResourceType, request: KubeObject): Promise<boolean> {
+  const finalizers = request.metadata.finalizers ?? [];
+  // Others first: they still need the request to clean up after it.
+  if (finalizers.some((finalizer) => finalizer !== REQUEST_FINALIZER)) return false;
+  try {
+    await platform.mergePatch(
+      type,
+      request.metadata.name,
+      { metadata: { resourceVersion: request.metadata.resourceVersion, finalizers: [] } },
+      { namespace: request.metadata.namespace },
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  return true;
+}
+
+export type Removal = { readonly state: 'gone' } | { readonly state: 'removing'; readonly kind: string };
+
+/**
+ * Removes the AccessRequest and then the ClusterRequest that were made for an object; follows `ReconcileDelete` of
+ * `clusteraccess/advanced`. Foreign ones are skipped.
+ */
+export async function removeRequest(
+  platform: KubeClient,
+  request: RequestIdentity,
+  annotation: string,
+): Promise<Removal> {
+  const types = request.ordersCluster ? [ACCESS_REQUESTS, CLUSTER_REQUESTS] : [ACCESS_REQUESTS];
+  for (const type of types) {
+    if (!(await removeOne(platform, type, request, annotation))) return { state: 'removing', kind: type.kind };
+  }
+  return { state: 'gone' };
+}
+
+/** True when there is none of ours (any more). */
+export async function removeOne(
+  platform: KubeClient,
+  type: ResourceType,
+  identity: Pick<RequestIdentity, 'name' | 'namespace' | 'ownerLabels'>,
+  annotation?: string,
+): Promise<boolean> {
+  const { name, namespace } = identity;
+  let request = await platform.get(type, name, namespace);
+  if (!request || !isOurs(identity, request)) return true;
+  if (!request.metadata.deletionTimestamp) {
+    await platform.delete(type, name, { namespace, uid: request.metadata.uid });
+    request = await platform.get(type, name, namespace);
+    if (!request || !isOurs(identity, request)) return true;
+  }
+  if (await release(platform, type, request)) return true;
+  return annotation !== undefined && !(await leadsBack(platform, type, request, annotation));
+}
+
+/**
+ * A request that another runtime began to remove doesn't lead to its object yet, and its end would wake nobody.
+ * @returns whether the request is still there
+ */
+async function leadsBack(
+  platform: KubeClient,
+  type: ResourceType,
+  { metadata: { name, namespace, annotations } }: KubeObject,
+  annotation: string,
+): Promise<boolean> {
+  if (annotations?.[OBJECT_ANNOTATION] === annotation) return true;
+  try {
+    const patch = { metadata: { annotations: { [OBJECT_ANNOTATION]: annotation } } };
+    await platform.mergePatch(type, name, patch, { namespace });
+    return true;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
+import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import type { ObjectKey } from '../../shared/model/object-key.ts';
+import type { Outcome } from '../../shared/model/outcome.ts';
+import type { StatusReport } from '../../shared/status.ts';
+import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
+import type { ClientCache } from '../../shared/kube/client-cache.ts';
+import type { ConfigState } from './config-state.ts';
+import type { Provider } from '../../shared/provider/define.ts';
+
+/** One invocation: whose turn it is, and all that a function may use. Clients in it refuse a stale holder's requests. */
+export interface Run {
+  readonly key: ObjectKey;
+  readonly provider: Provider;
+  readonly platform: HttpKubeClient;
+  /** Where the object lives. */
+  readonly home: HttpKubeClient;
+  /** In kcp mode: what the runtime may do in the object's workspace. */
+  readonly workspace: WorkspacePort | undefined;
+  readonly config: ConfigState;
+  readonly providerNamespace: string;
+  /** For debugging: addresses in annotations of AccessRequests replace those in kubeconfigs. */
+  readonly localAccess: boolean;
+  readonly tenantNamespace: string;
+  readonly clients: ClientCache;
+  /** Fires when the provider's call should end. Its reason is a {@link StopReason}. */
+  readonly signal: AbortSignal;
+  /** Throws when the lease is lost or over. */
+  readonly guard: () => void;
+  /** Credentials that this invocation has seen, for redaction. */
+  readonly secrets: Set<string>;
+  readonly log: Logger;
+  readonly now: () => Date;
+}
+
+/** Why an invocation was told to stop. */
+export type StopReason = 'LeaseLost' | 'RunLimit' | 'ObjectDeleted' | 'Shutdown';
+
+export interface StepResult {
+  /** Written before the outcome counts; nothing is written where it does not differ. */
+  status?: StatusReport;
+  outcome: Outcome;
+  /** The object as last written by the step, where it wrote; saves reading it again for the status. */
+  object?: ServiceObject;
+}
+
+/** What one of the four functions does with an object that exists and is not to be ignored. */
+export type Step = (object: ServiceObject, run: Run) => Promise<StepResult>;

@@ -1,0 +1,46 @@
+import type { Secret } from '../../shared/model/access.ts';
+import { OBJECT_ANNOTATION } from '../../shared/names.ts';
+import { isDeleting } from '../../shared/status.ts';
+
+const PREFIX = 'service-provider.open-control-plane.io/';
+/** On the kubeconfig Secret: when its token ends, when to renew it, and what it was made for. RFC 3339 times. */
+export const EXPIRES_AT_ANNOTATION = `${PREFIX}expires-at`;
+export const RENEW_AT_ANNOTATION = `${PREFIX}renew-at`;
+export const PERMISSIONS_ANNOTATION = `${PREFIX}permissions`;
+
+export type WorkspaceAccessDecision =
+  | { readonly do: 'use'; readonly renewAt: Date }
+  /** The token is good, but not for long: ask for the next one with it. */
+  | { readonly do: 'renew' }
+  /** From the start: ServiceAccount, roles, bootstrap token, token. */
+  | { readonly do: 'bootstrap'; readonly why: string }
+  | { readonly do: 'wait'; readonly message: string };
+
+/**
+ * What to do about the kubeconfig Secret of a workspace.
+ * @param secret as it is on the platform cluster
+ * @param wanted the object and permissions that it has to be for
+ */
+export function decideWorkspaceAccess(
+  secret: Secret | undefined,
+  wanted: { object: string; permissions: string },
+  now: Date,
+): WorkspaceAccessDecision {
+  if (!secret) return { do: 'bootstrap', why: 'there is no kubeconfig yet' };
+  if (isDeleting(secret)) return { do: 'wait', message: 'the kubeconfig Secret is being deleted' };
+  const annotations = secret.metadata.annotations ?? {};
+  if (annotations[OBJECT_ANNOTATION] !== wanted.object)
+    return { do: 'bootstrap', why: 'the kubeconfig was made for another object' };
+  if (annotations[PERMISSIONS_ANNOTATION] !== wanted.permissions)
+    return { do: 'bootstrap', why: 'the permissions have changed' };
+  const expiresAt = new Date(annotations[EXPIRES_AT_ANNOTATION] ?? 0);
+  const renewAt = new Date(annotations[RENEW_AT_ANNOTATION] ?? 0);
+  if (!secret.data?.['kubeconfig'] || !(now < expiresAt)) return { do: 'bootstrap', why: 'the token has expired' };
+  if (!(now < renewAt)) return { do: 'renew' };
+  return { do: 'use', renewAt };
+}
+
+/** When a token is renewed: after the given part of its life. */
+export function renewalTime(issuedAt: Date, expiresAt: Date, threshold: number): Date {
+  return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * threshold);
+}

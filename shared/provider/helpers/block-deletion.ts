@@ -1,0 +1,58 @@
+import { isNotFound } from '../../kube/api-error.ts';
+import type { KubeClient } from '../../kube/ports.ts';
+import { CRDS } from '../../kube/resources.ts';
+import type { Duration } from '../../model/duration.ts';
+import type { KubeObject, ResourceType } from '../../model/kubernetes.ts';
+import type { StatusReporter } from '../define.ts';
+import { deletionBlocked, type KindCount } from './decide-blocked.ts';
+
+export interface BlockDeletionOptions {
+  /** The kinds of the service that tenants create; nothing but the provider knows them. */
+  kinds: readonly ResourceType[];
+  /** Leaves out what the provider itself created. `object` has metadata only. */
+  except?: (object: KubeObject, kind: ResourceType) => boolean;
+  /** When to look again; default 10 s. */
+  requeueAfter?: Duration;
+}
+
+/**
+ * For the beginning of a provider's `delete`: while the tenant still has objects of the service, the deletion waits. The
+ * object stays Terminating, with the condition `DeletionBlocked` that names kinds and counts.
+ * ```ts
+ * const blocked = await blockDeletion(ctx, { kinds: [GIT_REPOSITORIES] });
+ * if (blocked) return blocked;
+ * ```
+ * @returns what `delete` has to return; `undefined` when nothing is left, and it can go on
+ * @throws ApiError where a kind can't be counted: that is never taken for none
+ */
+export async function blockDeletion(
+  ctx: { readonly mcp: { readonly client: KubeClient } | null; readonly status: StatusReporter },
+  { kinds, except, requeueAfter = '10s' }: BlockDeletionOptions,
+): Promise<{ requeueAfter: Duration } | undefined> {
+  const client = ctx.mcp?.client;
+  // A cluster that is gone took everything along.
+  if (!client) return undefined;
+  const counts: KindCount[] = await Promise.all(
+    kinds.map(async (kind) => ({
+      kind: kind.kind,
+      group: kind.group,
+      count: (await existing(client, kind)).filter((object) => !except?.(object, kind)).length,
+    })),
+  );
+  const condition = deletionBlocked(counts);
+  ctx.status.condition(condition);
+  if (condition.status === 'False') return undefined;
+  ctx.status.progressing(condition.type, condition.message);
+  return { requeueAfter };
+}
+
+async function existing(client: KubeClient, kind: ResourceType): Promise<KubeObject[]> {
+  try {
+    return (await client.list(kind, { metadataOnly: true })).items;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    // Not served: only where there is no such type at all there can be no objects of it.
+    if (await client.get(CRDS, `${kind.plural}.${kind.group}`)) throw error;
+    return [];
+  }
+}

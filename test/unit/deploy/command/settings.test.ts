@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { workspaceTuning, parseEnvironment, redisSettings } from '../../../../deploy/command/settings.ts';
+import { isRuntimeError, messageOf } from '../../../../shared/errors.ts';
+
+const REDIS_URL = 'redis://localhost:6379';
+
+function problemOf(env: Record<string, string>): string {
+  try {
+    parseEnvironment(env);
+  } catch (error) {
+    if (isRuntimeError(error, 'INVALID_SETTINGS')) return messageOf(error);
+    throw error;
+  }
+  return 'none';
+}
+
+describe('the environment', () => {
+  test('has a default for everything but Redis', () => {
+    expect(parseEnvironment({ REDIS_URL, PATH: '/bin' })).toEqual({
+      REDIS_URL,
+      LOCAL_ACCESS: false,
+      TOKEN_LIFE: 7 * 24 * 3_600_000,
+      TOKEN_RENEWAL_THRESHOLD: 0.8,
+      TEARDOWN_PATIENCE: 600_000,
+      POD_NAMESPACE: 'default',
+      CONCURRENCY: 20,
+      RUN_LIMIT: 60_000,
+      LEASE_DURATION: 15_000,
+      JOB_LOCK_DURATION: 15_000,
+    });
+  });
+
+  test('tokens for workspaces live as long as kcp allows or longer, and are renewed before they end', () => {
+    const env = parseEnvironment({
+      REDIS_URL,
+      TOKEN_LIFE: '10m',
+      TOKEN_RENEWAL_THRESHOLD: '0.5',
+      TEARDOWN_PATIENCE: '1m',
+    });
+    expect(workspaceTuning(env)).toEqual({ tokenLifeSeconds: 600, renewalThreshold: 0.5, teardownPatienceMs: 60_000 });
+    expect(problemOf({ REDIS_URL, TOKEN_LIFE: '9m' })).toContain('TOKEN_LIFE: expected a duration');
+    expect(problemOf({ REDIS_URL, TOKEN_RENEWAL_THRESHOLD: '1' })).toContain('TOKEN_RENEWAL_THRESHOLD');
+  });
+
+  test('an empty variable is the same as none, as deployments set them', () => {
+    expect(
+      parseEnvironment({ REDIS_URL, KUBECONFIG: '', CONCURRENCY: '', RUN_LIMIT: '', KCP_EXTERNAL_URL: '' }),
+    ).toEqual(parseEnvironment({ REDIS_URL }));
+    expect(problemOf({ REDIS_URL: '' })).toContain('REDIS_URL: missing');
+  });
+
+  test('is read with Go durations', () => {
+    expect(
+      parseEnvironment({
+        REDIS_URL,
+        RUN_LIMIT: '4m50s',
+        LEASE_DURATION: '1500ms',
+        CONCURRENCY: '7',
+        POD_NAMESPACE: 'me',
+      }),
+    ).toMatchObject({ RUN_LIMIT: 290_000, LEASE_DURATION: 1_500, CONCURRENCY: 7, POD_NAMESPACE: 'me' });
+  });
+
+  test('a fraction that Redis refuses: times are whole milliseconds', () => {
+    expect(parseEnvironment({ REDIS_URL, LEASE_DURATION: '1.0005s' }).LEASE_DURATION).toBe(1_001);
+  });
+
+  test.each([
+    ['no Redis', {}, /^REDIS_URL: missing; set it to redis:.* or REDIS_URL_FILE/],
+    ['concurrency that is no number', { REDIS_URL, CONCURRENCY: 'many' }, /^CONCURRENCY: /],
+    ['no concurrency at all', { REDIS_URL, CONCURRENCY: '0' }, /^CONCURRENCY: /],
+    ['half a worker', { REDIS_URL, CONCURRENCY: '1.5' }, /^CONCURRENCY: /],
+    ['a run limit without a unit', { REDIS_URL, RUN_LIMIT: '60' }, /^RUN_LIMIT: expected a duration such as 30s/],
+    ['a run limit that is too long', { REDIS_URL, RUN_LIMIT: '291s' }, /^RUN_LIMIT: .*at most 290s/],
+    [
+      'a lease that ends before an answer comes',
+      { REDIS_URL, LEASE_DURATION: '10ms' },
+      /^LEASE_DURATION: .*at least 1s/,
+    ],
+    ['a lock of nought', { REDIS_URL, JOB_LOCK_DURATION: '0s' }, /^JOB_LOCK_DURATION: /],
+    ['kcp without encryption', { REDIS_URL, KCP_EXTERNAL_URL: 'http://kcp' }, /^KCP_EXTERNAL_URL: /],
+  ])('is refused with %s', (_what, env, message) => {
+    expect(problemOf(env)).toMatch(message);
+  });
+
+  test('all that is wrong is said at once', () => {
+    const problem = problemOf({ CONCURRENCY: 'x', RUN_LIMIT: 'y', KCP_EXTERNAL_URL: 'z' });
+    for (const variable of ['CONCURRENCY', 'RUN_LIMIT', 'KCP_EXTERNAL_URL', 'REDIS_URL'])
+      expect(problem).toContain(`${variable}: `);
+  });
+
+  test('values are not repeated: one of them may be a password', () => {
+    const secret = 'hunter2hunter2';
+    expect(problemOf({ REDIS_PASSWORD: secret, KCP_EXTERNAL_URL: secret, CONCURRENCY: secret })).not.toContain(secret);
+  });
+});
+
+describe('how Redis is reached', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'settings-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  test('by variables', () => {
+    const env = parseEnvironment({ REDIS_URL, REDIS_USERNAME: 'u', REDIS_PASSWORD: 'p' });
+    expect(redisSettings(env)).toEqual({ url: REDIS_URL, username: 'u', password: 'p', ca: undefined });
+  });
+
+  test('by files, which win over variables and lose their last line break', () => {
+    const env = parseEnvironment({
+      REDIS_URL,
+      REDIS_URL_FILE: file('url', 'rediss://other\n'),
+      REDIS_PASSWORD: 'p',
+      REDIS_PASSWORD_FILE: file('password', 'from-file\n'),
+      REDIS_CA_FILE: file('ca', 'PEM\n'),
+    });
+    expect(redisSettings(env)).toEqual({
+      url: 'rediss://other',
+      username: undefined,
+      password: 'from-file',
+      ca: 'PEM',
+    });
+  });
+
+  test('a file that is not there is named', () => {
+    const env = parseEnvironment({ REDIS_URL_FILE: join(folder, 'missing') });
+    expect(() => redisSettings(env)).toThrow(/^REDIS_URL_FILE: .*missing/);
+  });
+});
+
+test('init and orphans need no queue', () => {
+  expect(parseEnvironment({}, { redis: false })).toMatchObject({ POD_NAMESPACE: 'default' });
+  expect(() => parseEnvironment({ LOCAL_ACCESS: 'yes' }, { redis: false })).toThrow(/LOCAL_ACCESS/);
+});

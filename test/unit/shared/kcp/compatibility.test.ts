@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { serviceApi } from '../../../../shared/provider/service-api.ts';
+import { incompatibilities, type SchemaSpec } from '../../../../shared/kcp/compatibility.ts';
+
+const NAMES = { group: 'bar.example.org', version: 'v1', kind: 'Bar' };
+const specOf = (spec: z.ZodObject, names: object = {}): SchemaSpec =>
+  serviceApi({ ...NAMES, ...names, spec }).apiResourceSchema()['spec'] as SchemaSpec;
+
+const BEFORE = z.object({
+  a: z.string(),
+  size: z.enum(['s', 'm']).optional(),
+  count: z.int().optional(),
+  list: z.array(z.object({ x: z.string() })).optional(),
+  map: z.record(z.string(), z.string()).optional(),
+  free: z.unknown().optional(),
+});
+const ofChange = (spec: z.ZodObject, names?: object): string[] =>
+  incompatibilities(specOf(BEFORE), specOf(spec, names));
+
+describe('stored objects stay valid', () => {
+  test.each([
+    ['nothing changes', BEFORE],
+    ['a new optional field', BEFORE.extend({ b: z.string().optional() })],
+    ['a new field with a default', BEFORE.extend({ b: z.string().default('x') })],
+    ['a field is no longer required', BEFORE.extend({ a: z.string().optional() })],
+    ['a field is taken away', BEFORE.omit({ count: true })],
+    ['an enum grows', BEFORE.extend({ size: z.enum(['s', 'm', 'l']).optional() })],
+    ['an enum becomes any text', BEFORE.extend({ size: z.string().optional() })],
+    ['a number becomes less strict', BEFORE.extend({ count: z.number().optional() })],
+    ['a field takes anything', BEFORE.extend({ a: z.unknown() })],
+  ])('%s', (_name, spec) => {
+    expect(ofChange(spec)).toEqual([]);
+  });
+});
+
+describe('stored objects would become invalid', () => {
+  test.each([
+    ['another type', BEFORE.extend({ a: z.int() }), 'v1.spec.a: type was string, is now integer'],
+    [
+      'a type at last',
+      BEFORE.extend({ free: z.string().optional() }),
+      'v1.spec.free: type was anything, is now string',
+    ],
+    ['a new required field', BEFORE.extend({ b: z.string() }), 'v1.spec.b: is now required'],
+    ['a field becomes required', BEFORE.extend({ count: z.int() }), 'v1.spec.count: is now required'],
+    ['an enum shrinks', BEFORE.extend({ size: z.enum(['s']).optional() }), 'v1.spec.size: no longer allows m'],
+    ['text becomes an enum', BEFORE.extend({ a: z.enum(['x']) }), 'v1.spec.a: now only allows x'],
+    [
+      'inside a list',
+      BEFORE.extend({ list: z.array(z.object({ x: z.boolean() })).optional() }),
+      'v1.spec.list[].x: type was string, is now boolean',
+    ],
+    [
+      'inside a map',
+      BEFORE.extend({ map: z.record(z.string(), z.int()).optional() }),
+      'v1.spec.map.*: type was string, is now integer',
+    ],
+  ])('%s', (_name, spec, reason) => {
+    expect(ofChange(spec)).toEqual([reason]);
+  });
+
+  test('the kind changes', () => {
+    expect(ofChange(BEFORE, { kind: 'Baz' })).toEqual(['kind was Bar, is now Baz']);
+  });
+
+  test('the scope changes', () => {
+    const after = { ...specOf(BEFORE), scope: 'Cluster' };
+    expect(incompatibilities(specOf(BEFORE), after)).toEqual(['scope was Namespaced, is now Cluster']);
+  });
+
+  test('a version is no longer served', () => {
+    expect(ofChange(BEFORE, { version: 'v2' })).toEqual(['version v1 is gone']);
+  });
+});
