@@ -17,7 +17,7 @@ export default defineConfig({
       { root, test: { name: 'unit', include: ['unit/**/*.test.ts'] } },
       {
         root,
-        test: { name: 'queue', include: REDIS_ONLY, pool: 'forks', retry, testTimeout: 30_000, hookTimeout: 60_000 },
+        test: { name: 'queue', include: REDIS_ONLY, pool: 'forks', retry, testTimeout: 120_000, hookTimeout: 120_000 },
       },
       {
         root,

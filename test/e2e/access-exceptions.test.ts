@@ -9,7 +9,7 @@ import { conditionOf } from '../../shared/status.ts';
 import { requestCluster } from '../support/control-plane.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
 import type { AccessRequest } from '../support/openmcp.ts';
-import { ordersIn, PATIENCE } from '../support/orders.ts';
+import { ordersIn } from '../support/orders.ts';
 import { install, MANAGE_CONFIG_MAPS, probe } from '../support/probe.ts';
 import { requestsIn } from '../support/requests.ts';
 import { installProvider } from '../support/service.ts';
@@ -58,11 +58,7 @@ test('a request of that name that belongs to somebody else is left alone, and sa
   expect(untouched?.spec.token).toEqual({});
 
   await platform.delete(ACCESS_REQUESTS, 'refusing--foreign--mcp', { namespace });
-  await eventually(
-    'it is gone',
-    async () => (await access('refusing--foreign--mcp', namespace)) === undefined,
-    PATIENCE,
-  );
+  await eventually('it is gone', async () => (await access('refusing--foreign--mcp', namespace)) === undefined);
   await reconcile('foreign');
   const ready = await stage.orders.untilReady('foreign');
   expect(ready.metadata.annotations?.['openmcp.cloud/operation']).toBeUndefined();
@@ -152,15 +148,11 @@ test('access for people is ordered as asked, and handed on without being used', 
     spec: { profile: 'by-hand', purposes: ['console'], tenancy: 'Shared' },
   } as KubeObject);
   const namespace = mcpNamespace('console', PROJECT);
-  const request = await eventually(
-    'login is ordered',
-    async () => {
-      const found = await access('people--console--console', namespace);
-      // The operator has seen to it.
-      return found?.metadata.labels?.['clusters.openmcp.cloud/provider'] === 'by-hand' && found;
-    },
-    PATIENCE,
-  );
+  const request = await eventually('login is ordered', async () => {
+    const found = await access('people--console--console', namespace);
+    // The operator has seen to it.
+    return found?.metadata.labels?.['clusters.openmcp.cloud/provider'] === 'by-hand' && found;
+  });
   expect(request.spec).toEqual({
     clusterRef: { name: 'by-hand', namespace: SYSTEM_NAMESPACE },
     oidc: { ...LOGIN, groupsPrefix: '', groupsClaim: 'groups', usernameClaim: 'sub' },

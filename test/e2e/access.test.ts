@@ -8,7 +8,6 @@ import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
 import type { AccessRequest, ClusterRequest } from '../support/openmcp.ts';
-import { PATIENCE } from '../support/orders.ts';
 import {
   install,
   installedName,
@@ -183,21 +182,17 @@ describe('one object with every kind of registration', () => {
     await platform.delete(ACCESS_REQUESTS, 'wide--cp--mcp', { namespace: MCP });
     await platform.delete(ACCESS_REQUESTS, 'wide--cp--x', { namespace: UUID });
     await platform.delete(CLUSTER_REQUESTS, 'wide--cp--x', { namespace: UUID });
-    await eventually(
-      'all of it was ordered again',
-      async (seen) => {
-        const now = [
-          await access('wide--cp--mcp', MCP),
-          await order('wide--cp--x', UUID),
-          await access('wide--cp--x', UUID),
-        ];
-        seen(now.map((request) => request?.metadata));
-        const again = now[0]?.metadata.uid !== mcp?.metadata.uid && now[1]?.metadata.uid !== extra?.metadata.uid;
-        return again && now.every((request) => request?.status?.phase === 'Granted');
-      },
-      PATIENCE,
-    );
-    await eventually('it was installed again', () => wide.installs('cp') > installs, PATIENCE);
+    await eventually('all of it was ordered again', async (seen) => {
+      const now = [
+        await access('wide--cp--mcp', MCP),
+        await order('wide--cp--x', UUID),
+        await access('wide--cp--x', UUID),
+      ];
+      seen(now.map((request) => request?.metadata));
+      const again = now[0]?.metadata.uid !== mcp?.metadata.uid && now[1]?.metadata.uid !== extra?.metadata.uid;
+      return again && now.every((request) => request?.status?.phase === 'Granted');
+    });
+    await eventually('it was installed again', () => wide.installs('cp') > installs);
     await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
     expect(wide.deletes('cp')).toBe(0);
   });
@@ -208,16 +203,12 @@ describe('one object with every kind of registration', () => {
     );
     await runtime.stop();
     runtime = await stage.run({ provider: narrow.provider });
-    await eventually(
-      'withdrawn registrations have nothing left',
-      async (seen) => {
-        const left = [await access('wide--cp--ordered', MCP), await order('wide--cp--bare', MCP)];
-        seen(left);
-        return left.every((request) => request === undefined);
-      },
-      PATIENCE,
-    );
-    await eventually('the new version has installed', () => narrow.installs('cp') > 0, PATIENCE);
+    await eventually('withdrawn registrations have nothing left', async (seen) => {
+      const left = [await access('wide--cp--ordered', MCP), await order('wide--cp--bare', MCP)];
+      seen(left);
+      return left.every((request) => request === undefined);
+    });
+    await eventually('the new version has installed', () => narrow.installs('cp') > 0);
     await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
     const now = [await access('wide--cp--mcp', MCP), await access('wide--cp--x', UUID)].map((one) => one?.metadata.uid);
     expect(now).toEqual(kept);
@@ -229,7 +220,7 @@ describe('one object with every kind of registration', () => {
   test('goes with everything that was ordered, the end user cluster last', async () => {
     await runtime.stop();
     runtime = await stage.run();
-    await eventually('bare is ordered again', () => order('wide--cp--bare', MCP), PATIENCE);
+    await eventually('bare is ordered again', () => order('wide--cp--bare', MCP));
     await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
     const history = await recordHistory([
       { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },

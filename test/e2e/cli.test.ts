@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { configMapValue } from '../support/requests.ts';
 import { PROVIDER_NAMESPACE } from '../support/service.ts';
 import { COMMAND, FOO_MODULE, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
@@ -127,17 +126,13 @@ test('a process without its queue says that it is not ready, and is ready again 
     },
   });
   await stage.redis.kill();
-  const problem = await eventually(
-    'it is not ready',
-    async () => {
-      const answer = await fetch(service?.readyUrl ?? '');
-      return answer.status === 503 && answer.text();
-    },
-    PATIENCE,
-  );
+  const problem = await eventually('it is not ready', async () => {
+    const answer = await fetch(service?.readyUrl ?? '');
+    return answer.status === 503 && answer.text();
+  });
   expect(problem).toMatch(/Redis is not connected/);
   await stage.redis.restartEmpty();
-  await eventually('it is ready again', async () => (await fetch(service?.readyUrl ?? '')).status === 200, PATIENCE);
+  await eventually('it is ready again', async () => (await fetch(service?.readyUrl ?? '')).status === 200);
   await service.stop();
   expect(service.exitCode).toBe(0);
 });

@@ -8,7 +8,6 @@ import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import { callsOf, overlaps } from '../support/journal.ts';
 import { inTheMoment } from '../support/moment.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { configMapValue, inOrder, requestsIn } from '../support/requests.ts';
 import { Desk, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -143,7 +142,7 @@ describe('everything in one process, which is killed and replaced by another', (
     const controlPlane = await stage.landscape.createControlPlane(PROJECT, name);
     desk.hold('install', name);
     await stage.orders.create(name, 'one');
-    await eventually('the install has begun', () => callsOf(desk.journal, name).length > 0, PATIENCE);
+    await eventually('the install has begun', () => callsOf(desk.journal, name).length > 0);
     await kill(service);
     desk.release('install', name);
     service = await start(['run']);
@@ -174,7 +173,7 @@ describe('one function in a process of its own', () => {
     await stage.idle();
     desk.hold('delete', name);
     await stage.orders.remove(name);
-    await eventually('the deletion has begun', () => callsOf(desk.journal, name).length > 0, PATIENCE);
+    await eventually('the deletion has begun', () => callsOf(desk.journal, name).length > 0);
 
     const { passed } = await inTheMoment(
       stage.landscape.onboarding.client,

@@ -8,7 +8,7 @@ import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import type { AccessRequest } from '../support/openmcp.ts';
-import { isReady, PATIENCE } from '../support/orders.ts';
+import { isReady } from '../support/orders.ts';
 import { MANAGE_CONFIG_MAPS, probe, rule, uninstall } from '../support/probe.ts';
 import { deletionAsked, position, requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -119,7 +119,7 @@ describe('a deletion', () => {
       message: 'The service is removed once these objects of yours are deleted: 2 Thing.things.example',
     });
     const deletes = leaving.deletes('in-use');
-    await eventually('it was looked at again', () => leaving.deletes('in-use') >= deletes + 2, PATIENCE);
+    await eventually('it was looked at again', () => leaving.deletes('in-use') >= deletes + 2);
     // Nothing was uninstalled, and all access is there.
     expect(await client.get(CONFIG_MAPS, 'probe-in-use', 'default')).toBeDefined();
     expect(await requestsIn(platform, mcpNamespace('in-use', PROJECT), 'leaving--')).toContain(
@@ -152,7 +152,7 @@ describe('a deletion', () => {
     ]);
     histories.push(history);
     await stage.orders.remove('held');
-    await eventually('delete runs again and again', () => leaving.deletes('held') >= 3, PATIENCE);
+    await eventually('delete runs again and again', () => leaving.deletes('held') >= 3);
     const object = await stage.orders.read('held');
     expect(object?.status?.phase).toBe('Terminating');
     expect(conditionOf(object as ServiceObject, 'Ready')).toMatchObject({ status: 'False', reason: 'Terminating' });
@@ -162,17 +162,13 @@ describe('a deletion', () => {
 
     // Somebody removes the access in the middle: it is ordered again, and the deletion goes on with it.
     await platform.delete(ACCESS_REQUESTS, 'leaving--held--mcp', { namespace });
-    await eventually(
-      'access is there again',
-      async (seen) => {
-        const again = await platform.get<AccessRequest>(ACCESS_REQUESTS, 'leaving--held--mcp', namespace);
-        seen(again);
-        return again !== undefined && again.metadata.uid !== access?.metadata.uid && again.status?.phase === 'Granted';
-      },
-      PATIENCE,
-    );
+    await eventually('access is there again', async (seen) => {
+      const again = await platform.get<AccessRequest>(ACCESS_REQUESTS, 'leaving--held--mcp', namespace);
+      seen(again);
+      return again !== undefined && again.metadata.uid !== access?.metadata.uid && again.status?.phase === 'Granted';
+    });
     const deletes = leaving.deletes('held');
-    await eventually('delete runs again', () => leaving.deletes('held') > deletes, PATIENCE);
+    await eventually('delete runs again', () => leaving.deletes('held') > deletes);
     expect(await client.get(CONFIG_MAPS, child.name, 'default')).toBeDefined();
 
     await client.mergePatch(CONFIG_MAPS, child.name, { metadata: { finalizers: null } }, child);

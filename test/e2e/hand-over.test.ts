@@ -11,7 +11,7 @@ import { addFinalizer, removeFinalizer } from '../support/cluster-provider/final
 import type { ControlPlane } from '../support/control-plane.ts';
 import { goConfigMapNames, goFoo } from '../support/go-foo.ts';
 import { type History, recordHistory } from '../support/history.ts';
-import { isReady, PATIENCE } from '../support/orders.ts';
+import { isReady } from '../support/orders.ts';
 import { requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -147,7 +147,7 @@ test('what Go has brought to Ready stays as it is under our runtime, and is remo
         .filter(({ functionName, outcome }) => functionName === 'provider-install' && outcome.kind !== 'failed')
         .map(({ event }) => event.key.name),
     );
-  await eventually('our runtime has seen to each', () => installed().size === NAMES.length, PATIENCE);
+  await eventually('our runtime has seen to each', () => installed().size === NAMES.length);
   await stage.idle();
 
   expect(await identities()).toEqual(before);
@@ -214,15 +214,11 @@ test('a deletion in which Go was stopped is finished: nothing is ordered or dele
   for (const one of held) await addFinalizer(platform, one.type, await requestOf(one), FOREIGN_FINALIZER);
   for (const { name } of held) await stage.orders.remove(name);
   for (const { name, request, left } of held)
-    await eventually(
-      `Go waits for ${request}`,
-      async (seen) => {
-        const present = await requestsIn(platform, namespaceOf(name), 'foo--');
-        seen(present);
-        return present.join() === left.join() && (await stage.orders.read(name)) !== undefined;
-      },
-      PATIENCE,
-    );
+    await eventually(`Go waits for ${request}`, async (seen) => {
+      const present = await requestsIn(platform, namespaceOf(name), 'foo--');
+      seen(present);
+      return present.join() === left.join() && (await stage.orders.read(name)) !== undefined;
+    });
   await go.stop();
   await stage.orders.remove(untouched);
 

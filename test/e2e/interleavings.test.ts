@@ -3,7 +3,6 @@ import { configMapName } from '../../functions/providers/foo/provider.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { callsOf, overlaps } from '../support/journal.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { Puppet } from '../support/puppet.ts';
 import { configMapValue, requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -73,7 +72,7 @@ test('of many changes during a running install the last one counts', async () =>
   const object = await orders.change(name, 'v0');
   const held = await begun;
   for (let change = 1; change <= 5; change++) await orders.change(name, `v${change}`);
-  await eventually('a change has come', async () => (await stage.parked(stage.keyOf(object))) > 0, PATIENCE);
+  await eventually('a change has come', async () => (await stage.parked(stage.keyOf(object))) > 0);
   held.release();
   await orders.untilReady(name);
   await stage.idle();
@@ -116,7 +115,6 @@ test('an install that waits in its queue while its object is deleted installs no
   await eventually(
     'its install waits',
     async () => (await stage.jobs('provider-install', 'waiting', 'prioritized')) > 0,
-    PATIENCE,
   );
   await orders.remove(name);
   await orders.untilGone(name);

@@ -20,7 +20,6 @@ import { conditionOf } from '../../shared/status.ts';
 import type { ApiBinding } from '../support/bindings.ts';
 import { allowed, refused } from '../support/calls.ts';
 import { KcpTenants } from '../support/kcp-stage.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
@@ -85,14 +84,10 @@ async function embedded(workspace: TenantWorkspace, name = 'mine'): Promise<{ to
 }
 
 async function another(workspace: TenantWorkspace, than: string): Promise<Awaited<ReturnType<typeof embedded>>> {
-  const next = await eventually(
-    'the workload has another token',
-    async () => {
-      const now = await embedded(workspace);
-      return now.token !== than && now;
-    },
-    PATIENCE,
-  );
+  const next = await eventually('the workload has another token', async () => {
+    const now = await embedded(workspace);
+    return now.token !== than && now;
+  });
   return next;
 }
 
@@ -199,7 +194,7 @@ describe('permission claims', () => {
     await tenants.untilPlatformIsClean(workspace);
     expect(await workload.get(SECRETS, `agent-${workspace.logicalCluster}`, 'default')).toBeUndefined();
     // The rights went before the claim was met with.
-    await eventually('the kubeconfig is worth nothing', () => refused(() => client.list(CONFIG_MAPS)), PATIENCE);
+    await eventually('the kubeconfig is worth nothing', () => refused(() => client.list(CONFIG_MAPS)));
   });
 
   test('can be accepted for what carries our label alone', async () => {
@@ -240,10 +235,8 @@ describe('renewal', () => {
     const before = await embedded(workspace);
     const { uid } = (await workspace.client.get(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING))?.metadata ?? {};
     await workspace.client.delete(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING);
-    const made = await eventually(
-      'the right is given again',
-      () => workspace.client.get(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING),
-      PATIENCE,
+    const made = await eventually('the right is given again', () =>
+      workspace.client.get(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING),
     );
     expect(made.metadata.uid).not.toBe(uid);
     const after = await another(workspace, before.token);

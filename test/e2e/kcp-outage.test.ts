@@ -8,7 +8,7 @@ import { API_EXPORTS } from '../../shared/kube/resources.ts';
 import { bindExport } from '../support/bindings.ts';
 import { FrozenProxy } from '../support/frozen-proxy.ts';
 import { createKcpIdentity } from '../support/kcp-identity.ts';
-import { type Orders, ordersIn, PATIENCE } from '../support/orders.ts';
+import { type Orders, ordersIn } from '../support/orders.ts';
 import { configureKcp, OwnKcp, writeKcpSecret } from '../support/own-kcp.ts';
 import { configMapValue } from '../support/requests.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
@@ -45,7 +45,7 @@ beforeAll(async () => {
     },
   });
   await landscape.createControlPlane('project-a', 'mine');
-  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT), PATIENCE);
+  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT));
   await bindExport(tenant.client, services, EXPORT);
   await stage.orders.create('mine', '0');
   await kcpOrders.create('mine', '0');

@@ -9,7 +9,7 @@ import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import { displayKey, type ObjectKey } from '../../shared/model/object-key.ts';
 import { KcpTenants } from '../support/kcp-stage.ts';
-import { type ConfigMap, isReady, PATIENCE } from '../support/orders.ts';
+import { type ConfigMap, isReady } from '../support/orders.ts';
 import { writeProviderConfig } from '../support/service.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -150,5 +150,5 @@ test(`a user's change goes before ${BACKGROUND} background jobs`, async () => {
   // The others get their turn too.
   const done = () => steps.filter(({ event }) => event.key.name.startsWith('ghost')).length;
   const before = done();
-  await eventually('background work goes on', () => done() >= before + CONCURRENCY, PATIENCE);
+  await eventually('background work goes on', () => done() >= before + CONCURRENCY);
 }, 300_000);

@@ -8,7 +8,6 @@ import { type ConfiguredProvider, defineProvider } from '../../shared/provider/d
 import { API_EXPORTS, API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import type { Condition, KubeObjectOf, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { KcpTenants } from '../support/kcp-stage.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
@@ -69,15 +68,11 @@ test('a new optional field appears in bound workspaces, objects survive, and the
   await runtime.stop();
   runtime = next;
   for (const each of [one, two]) {
-    await eventually(
-      'the field is kept',
-      async () => {
-        const patch = { spec: { colour: 'red' } };
-        const object = await each.client.mergePatch<ServiceObject>(type, 'mine', patch, { namespace: 'default' });
-        return object.spec?.['colour'] === 'red';
-      },
-      PATIENCE,
-    );
+    await eventually('the field is kept', async () => {
+      const patch = { spec: { colour: 'red' } };
+      const object = await each.client.mergePatch<ServiceObject>(type, 'mine', patch, { namespace: 'default' });
+      return object.spec?.['colour'] === 'red';
+    });
     const object = await tenants
       .orders(each)
       .until('mine', 'told of it', (now) => String(now.status?.['told']).includes('red'));
@@ -86,15 +81,11 @@ test('a new optional field appears in bound workspaces, objects survive, and the
   expect(uids).toEqual(
     await Promise.all([one, two].map(async (each) => (await tenants.orders(each).read('mine'))?.metadata.uid)),
   );
-  await eventually(
-    'only the new schema is left',
-    async (seen) => {
-      const names = await schemas();
-      seen(names);
-      return names.length === 1 && names[0] === nameOf(WITH_COLOUR);
-    },
-    PATIENCE,
-  );
+  await eventually('only the new schema is left', async (seen) => {
+    const names = await schemas();
+    seen(names);
+    return names.length === 1 && names[0] === nameOf(WITH_COLOUR);
+  });
   // What is followed after all of that: by the watches that were there before.
   await tenants.orders(one).change('mine', 'second');
   const object = await tenants
@@ -109,18 +100,14 @@ test('an incompatible change is refused before the export moves, and the field i
   const before = await client.get<ApiExport>(API_EXPORTS, tenants.exportName);
   await runtime.stop();
   runtime = await start(paints(INCOMPATIBLE));
-  const message = await eventually(
-    'the ProviderConfig says so',
-    async (seen) => {
-      const config = await tenants.platform.get<KubeObjectOf<{ status?: { conditions?: Condition[] } }>>(
-        configType,
-        'paints',
-      );
-      seen(config?.status);
-      return config?.status?.conditions?.find(({ reason }) => reason === 'IncompatibleSchema')?.message;
-    },
-    PATIENCE,
-  );
+  const message = await eventually('the ProviderConfig says so', async (seen) => {
+    const config = await tenants.platform.get<KubeObjectOf<{ status?: { conditions?: Condition[] } }>>(
+      configType,
+      'paints',
+    );
+    seen(config?.status);
+    return config?.status?.conditions?.find(({ reason }) => reason === 'IncompatibleSchema')?.message;
+  });
   expect(message).toContain('v1alpha1.spec.foo: type was string, is now integer');
   expect(runtime.ready().join()).toContain('v1alpha1.spec.foo');
   expect(await client.get(API_EXPORTS, tenants.exportName)).toEqual(before);

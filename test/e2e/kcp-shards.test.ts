@@ -24,7 +24,7 @@ import { startTwoShards, type TwoShards } from '../control-planes/two-shards.ts'
 import { bindExport } from '../support/bindings.ts';
 import { RULES } from '../support/kcp-identity.ts';
 import type { Workspace } from '../support/openmcp.ts';
-import { type Orders, ordersIn, PATIENCE } from '../support/orders.ts';
+import { type Orders, ordersIn } from '../support/orders.ts';
 import { configureKcp, writeKcpSecret } from '../support/own-kcp.ts';
 import { configMapValue } from '../support/requests.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
@@ -57,15 +57,11 @@ const urls = async (): Promise<string[]> => {
   return slice?.status?.endpoints?.map(({ url }) => url) ?? [];
 };
 const untilUrls = (count: number) =>
-  eventually(
-    `${count} addresses`,
-    async (seen) => {
-      const all = await urls();
-      seen(all);
-      return all.length === count;
-    },
-    PATIENCE,
-  );
+  eventually(`${count} addresses`, async (seen) => {
+    const all = await urls();
+    seen(all);
+    return all.length === count;
+  });
 
 beforeAll(async () => {
   stage = await createStage({ provider: foo });
@@ -83,7 +79,7 @@ beforeAll(async () => {
   runtime = await stage.run({ bridgeTuning: { ...QUICK.bridgeTuning, watch: WATCH } });
   onRoot = await workspaceOn('root', 'tenant-root');
   onSecond = await workspaceOn('shard-2', 'tenant-second');
-  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT), PATIENCE);
+  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT));
 }, 420_000);
 
 afterAll(async () => {
@@ -170,19 +166,15 @@ test("a shard that stands still leaves the other's objects undisturbed, and noth
 test("a shard's address leaves with its last binding, and the other goes on", async () => {
   await onSecond.client.delete(API_BINDINGS, EXPORT);
   await untilUrls(1);
-  await eventually(
-    'nothing is left of it on the platform',
-    async () => {
-      const namespace = workspaceNamespace(foo.name, onSecond.logicalCluster);
-      return (await stage.landscape.platform.client.get(NAMESPACES, namespace)) === undefined;
-    },
-    PATIENCE,
-  );
+  await eventually('nothing is left of it on the platform', async () => {
+    const namespace = workspaceNamespace(foo.name, onSecond.logicalCluster);
+    return (await stage.landscape.platform.client.get(NAMESPACES, namespace)) === undefined;
+  });
   expect(await value(onSecond)).toBeUndefined();
   await orders(onRoot).change('mine', 'six');
   await orders(onRoot).untilReady('mine');
   expect(await onRoot.client.get(CONFIG_MAPS, configMapName(onRoot.logicalCluster), 'default')).toMatchObject({
     data: { foo: 'six' },
   });
-  await eventually('one is counted', async () => (await runtime.stats()).bridge?.boundWorkspaces === 1, PATIENCE);
+  await eventually('one is counted', async () => (await runtime.stats()).bridge?.boundWorkspaces === 1);
 });

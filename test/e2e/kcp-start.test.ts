@@ -20,7 +20,7 @@ import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { type ApiBinding, bindExport, type BindOptions } from '../support/bindings.ts';
 import { createKcpIdentity } from '../support/kcp-identity.ts';
-import { type Orders, ordersIn, PATIENCE } from '../support/orders.ts';
+import { type Orders, ordersIn } from '../support/orders.ts';
 import { configConditions, configureKcp, OwnKcp, writeKcpSecret } from '../support/own-kcp.ts';
 import { configMapValue, requestsIn } from '../support/requests.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
@@ -61,17 +61,13 @@ const conditions = (): Promise<string[]> => configConditions(stage.landscape, fo
 const orders = ({ client }: TenantWorkspace): Orders => ordersIn(client, FOOS, 'default');
 const admin = () => own.kcp.admin;
 const condition = (wanted: string) =>
-  eventually(
-    `the ProviderConfig says ${wanted}`,
-    async (seen) => {
-      const all = await conditions();
-      seen(all);
-      return all.includes(wanted);
-    },
-    PATIENCE,
-  );
+  eventually(`the ProviderConfig says ${wanted}`, async (seen) => {
+    const all = await conditions();
+    seen(all);
+    return all.includes(wanted);
+  });
 const bind = (tenant: TenantWorkspace, services: TenantWorkspace, options?: BindOptions) =>
-  eventually('the tenant can bind', () => bindExport(tenant.client, services, EXPORT, options), PATIENCE);
+  eventually('the tenant can bind', () => bindExport(tenant.client, services, EXPORT, options));
 
 describe('every order in which things come to be ends Ready, without a restart', () => {
   type What = 'kcp' | 'Secret' | 'workspace' | 'binding';
@@ -148,14 +144,14 @@ describe('the mode at run time', () => {
     await eventually('the workspace is counted', async () => (await runtime?.stats())?.bridge?.boundWorkspaces === 1);
 
     await configureKcp(stage.landscape, foo, settings(1));
-    await eventually('it is exported there too', () => services[1].client.get(API_EXPORTS, EXPORT), PATIENCE);
+    await eventually('it is exported there too', () => services[1].client.get(API_EXPORTS, EXPORT));
     await bind(second, services[1]);
     await orders(second).create('mine', '2');
     await orders(second).untilReady('mine');
     await orders(first).change('mine', 'unseen');
 
     await configureKcp(stage.landscape, foo, undefined);
-    await eventually('its conditions go', async () => (await conditions()).length === 0, PATIENCE);
+    await eventually('its conditions go', async () => (await conditions()).length === 0);
     await orders(second).change('mine', 'unseen');
     await stage.orders.change('standard', '2');
     await stage.orders.untilReady('standard');
@@ -176,14 +172,10 @@ describe('the mode at run time', () => {
     type Export = KubeObjectOf<{ spec: { resources: unknown[]; permissionClaims: unknown[] } }>;
     const before = await services[0].client.get<Export>(API_EXPORTS, EXPORT);
     await services[0].client.delete(API_EXPORTS, EXPORT);
-    const after = await eventually(
-      'it is there again',
-      async () => {
-        const now = await services[0].client.get(API_EXPORTS, EXPORT);
-        return now?.metadata.uid === before?.metadata.uid ? undefined : now;
-      },
-      PATIENCE,
-    );
+    const after = await eventually('it is there again', async () => {
+      const now = await services[0].client.get(API_EXPORTS, EXPORT);
+      return now?.metadata.uid === before?.metadata.uid ? undefined : now;
+    });
     // kcp adds an identity of its own to each, a moment later.
     const { resources, permissionClaims } = before?.spec ?? {};
     expect(resources).toHaveLength(1);
@@ -197,7 +189,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   await writeKcpSecret(stage.landscape, 'guarded', await createKcpIdentity(services.client, own.kcp, 'runtime'));
   await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'guarded' });
   await start();
-  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT), PATIENCE);
+  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT));
   await bind(tenant, services);
   await orders(tenant).create('mine', '1');
   await orders(tenant).untilReady('mine');
@@ -219,7 +211,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   expect(without.length).toBe(rules.length - 1);
   await services.client.mergePatch(CLUSTER_ROLES, 'runtime', { rules: without });
   await start();
-  await eventually('it says that it may not look', () => /403/.test(problems()), PATIENCE);
+  await eventually('it says that it may not look', () => /403/.test(problems()));
   await orders(tenant).change('mine', '2');
   const failedSince = stage.steps.length;
   // Somebody asks for it to be looked at: that fails, and concludes nothing.
@@ -233,7 +225,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   });
   // Other objects of earlier tests may have their turn meanwhile.
   const looks = () => stage.steps.slice(failedSince).filter(({ event }) => event.key.cluster === tenant.logicalCluster);
-  await eventually('it was looked at', () => looks().some(({ outcome }) => outcome.kind === 'failed'), PATIENCE);
+  await eventually('it was looked at', () => looks().some(({ outcome }) => outcome.kind === 'failed'));
   const { object: _object, ...meanwhile } = await all();
   const { object: _before, ...expected } = before;
   expect(meanwhile).toEqual(expected);
@@ -242,7 +234,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   await services.client.mergePatch(CLUSTER_ROLES, 'runtime', { rules });
   await orders(tenant).untilReady('mine');
   expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe('2');
-  await eventually('it is ready', () => problems() === '', PATIENCE);
+  await eventually('it is ready', () => problems() === '');
 });
 
 test('kcp is not ready yet: no binding, a claim that comes late, an endpoint slice that goes', async () => {
@@ -252,7 +244,7 @@ test('kcp is not ready yet: no binding, a claim that comes late, an endpoint sli
   await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'early' });
   await start();
   await condition('EndpointsReady=False/NoBindings');
-  await eventually('it is ready all the same', () => problems() === '', PATIENCE);
+  await eventually('it is ready all the same', () => problems() === '');
 
   await bind(tenant, services, { claims: ({ resource }) => resource !== 'serviceaccounts' });
   await orders(tenant).create('mine', '1');

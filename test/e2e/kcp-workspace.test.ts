@@ -14,7 +14,6 @@ import {
 import { conditionOf } from '../../shared/status.ts';
 import { allowed, refused } from '../support/calls.ts';
 import { KcpTenants } from '../support/kcp-stage.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { configMapValue } from '../support/requests.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -102,8 +101,8 @@ describe('a workspace three levels below the tenants', () => {
     expect(await configMapValue(workload, `${config()}-wl`)).toBeUndefined();
     expect(await tenants.madeIn(workspace)).toEqual([]);
     await tenants.untilPlatformIsClean(workspace);
-    await eventually('the kubeconfig is worth nothing', () => refused(() => access.list(CONFIG_MAPS)), PATIENCE);
-    await eventually('not even its identity is known', () => refused(() => access.post(REVIEW, SELF)), PATIENCE);
+    await eventually('the kubeconfig is worth nothing', () => refused(() => access.list(CONFIG_MAPS)));
+    await eventually('not even its identity is known', () => refused(() => access.post(REVIEW, SELF)));
   });
 });
 
@@ -122,7 +121,6 @@ describe('the ground disappears under an installed object', () => {
     await eventually(
       'the workload is gone',
       async () => (await configMapValue(workload, `${config}-wl`)) === undefined,
-      PATIENCE,
     );
     await tenants.untilPlatformIsClean(workspace);
   };
@@ -154,7 +152,6 @@ describe('the ground disappears under an installed object', () => {
     await eventually(
       'the namespace is gone',
       async () => (await workspace.client.get(NAMESPACES, 'team-a')) === undefined,
-      PATIENCE,
     );
     expect(await configMapValue(workspace.client, config)).toBeUndefined();
     expect(await tenants.madeIn(workspace)).toEqual([]);
@@ -174,12 +171,12 @@ describe('the ground disappears under an installed object', () => {
     await runtime.stop();
     const deletion = deleteWorkspace(workspace);
     // Long enough that its ServiceAccount is gone and its token is worth nothing.
-    await eventually('the token is rejected', () => refused(() => first.post(REVIEW, SELF)), PATIENCE);
+    await eventually('the token is rejected', () => refused(() => first.post(REVIEW, SELF)));
     await deletion;
     expect(await tenants.secretOf(workspace)).toBeDefined();
     runtime = await stage.run();
     await untilClean(installed);
-    await eventually('the workspace is gone', () => refused(() => workspace.client.list(CONFIG_MAPS)), PATIENCE);
+    await eventually('the workspace is gone', () => refused(() => workspace.client.list(CONFIG_MAPS)));
     expect(mcpGone.get(workspace.logicalCluster)).toBe(true);
     await stage.idle();
     expect(await stage.timer(tenants.keyOf(workspace, installed.object))).toBeUndefined();

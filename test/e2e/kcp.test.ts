@@ -17,7 +17,7 @@ import { RUNTIME_LABEL, workspaceNamespace } from '../../shared/names.ts';
 import { conditionOf, hasCondition } from '../../shared/status.ts';
 import { recordHistory } from '../support/history.ts';
 import type { ClusterRequest } from '../support/openmcp.ts';
-import { isReady, type Orders, ordersIn, PATIENCE } from '../support/orders.ts';
+import { isReady, type Orders, ordersIn } from '../support/orders.ts';
 import { configMapValue, inOrder, position, requestsIn } from '../support/requests.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -51,7 +51,7 @@ beforeAll(async () => {
     TenantWorkspace,
     TenantWorkspace,
   ];
-  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, EXPORT), PATIENCE);
+  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, EXPORT));
   await Promise.all([one, two].map((workspace) => landscape.bind(workspace, EXPORT)));
 });
 
@@ -124,11 +124,7 @@ describe('the same order in two workspaces', () => {
     expect(await configMapValue(one.client, name)).toBeUndefined();
     expect(await configMapValue(workload, `${name}-wl`)).toBeUndefined();
     expect(await requestsIn(platform, namespaceOf(one), '')).toEqual([]);
-    await eventually(
-      'the tenant namespace is gone',
-      async () => !(await platform.get(NAMESPACES, namespaceOf(one))),
-      PATIENCE,
-    );
+    await eventually('the tenant namespace is gone', async () => !(await platform.get(NAMESPACES, namespaceOf(one))));
     expect(await other()).toEqual(before);
     expect(await madeIn(two)).toContain('ServiceAccount service-provider-foo');
 
@@ -182,18 +178,14 @@ describe('two orders in one workspace', () => {
     const orders = ordersOf(one);
     const names = ['a', 'b', 'c', 'd'];
     await Promise.all(names.map((name) => orders.create(name, name)));
-    const objects = await eventually(
-      'each has its answer',
-      async (seen) => {
-        const all = await Promise.all(names.map((name) => orders.read(name)));
-        seen(all);
-        const answered = all.every(
-          (object) => object && (isReady(object) || conditionOf(object, 'Ready')?.reason === 'Rejected'),
-        );
-        return answered && all;
-      },
-      PATIENCE,
-    );
+    const objects = await eventually('each has its answer', async (seen) => {
+      const all = await Promise.all(names.map((name) => orders.read(name)));
+      seen(all);
+      const answered = all.every(
+        (object) => object && (isReady(object) || conditionOf(object, 'Ready')?.reason === 'Rejected'),
+      );
+      return answered && all;
+    });
     await stage.idle();
     const ready = objects.filter((object) => object && isReady(object)).map((object) => object?.metadata.name ?? '');
     expect(ready).toHaveLength(1);

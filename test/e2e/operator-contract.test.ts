@@ -29,7 +29,7 @@ import { DEPLOYMENTS, JOBS, type PodOwner, podOf, runPod, startPod } from '../su
 import { createLandscape, type Landscape } from '../support/landscape.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
 import type { AccessRequest, Secret } from '../support/openmcp.ts';
-import { ordersIn, type Orders, PATIENCE } from '../support/orders.ts';
+import { ordersIn, type Orders } from '../support/orders.ts';
 import { configMapValue } from '../support/requests.ts';
 import { eventually } from '../support/wait.ts';
 
@@ -98,10 +98,8 @@ afterAll(async () => {
 });
 
 const written = (type: typeof JOBS, name: string): Promise<PodOwner> =>
-  eventually(
-    `the operator has written ${type.kind} ${name}`,
-    () => platform.get<PodOwner>(type, name, SYSTEM_NAMESPACE),
-    PATIENCE,
+  eventually(`the operator has written ${type.kind} ${name}`, () =>
+    platform.get<PodOwner>(type, name, SYSTEM_NAMESPACE),
   );
 
 const serviceProvider = () => platform.get<ServiceProvider>(SERVICE_PROVIDERS, foo.name);
@@ -264,15 +262,11 @@ describe('a ServiceProvider, deployed by the operator', () => {
     const object = await orders.untilReady('cp');
     expect(object.status).toMatchObject({ foo: 'two' });
     const other = replicas.find(({ name }) => name !== leaderName) as Replica;
-    await eventually(
-      'the Lease is taken over',
-      async (seen) => {
-        const name = await holder();
-        seen(name);
-        return name === other.name;
-      },
-      PATIENCE,
-    );
+    await eventually('the Lease is taken over', async (seen) => {
+      const name = await holder();
+      seen(name);
+      return name === other.name;
+    });
 
     await orders.remove('cp');
     await orders.untilGone('cp');

@@ -9,7 +9,7 @@ import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { recordHistory } from '../support/history.ts';
 import type { AccessRequest } from '../support/openmcp.ts';
-import { type ConfigMap, isReady, PATIENCE } from '../support/orders.ts';
+import { type ConfigMap, isReady } from '../support/orders.ts';
 import { install, probe, type ProbeContext, type ProbeObject, uninstall } from '../support/probe.ts';
 import { configMapValue, requestsIn } from '../support/requests.ts';
 import { PROVIDER_NAMESPACE, writeProviderConfig } from '../support/service.ts';
@@ -116,7 +116,7 @@ describe('the ProviderConfig', () => {
   test('is taken up by all objects when it changes', async () => {
     await configure({ greeting: 'hello ' });
     for (const name of NAMES)
-      await eventually(`${name} has the new setting`, async () => (await value(name)) === 'hello one', PATIENCE);
+      await eventually(`${name} has the new setting`, async () => (await value(name)) === 'hello one');
     expect(offering.calls.filter(({ config }) => config.greeting === 'hello ').map(({ name }) => name)).toEqual(
       expect.arrayContaining(NAMES),
     );

@@ -4,7 +4,7 @@ import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { recordHistory } from '../support/history.ts';
 import { callsOf, overlaps } from '../support/journal.ts';
-import { type ConfigMap, PATIENCE } from '../support/orders.ts';
+import { type ConfigMap } from '../support/orders.ts';
 import { Puppet } from '../support/puppet.ts';
 import { configMapValue, requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -47,7 +47,7 @@ test('a queue wiped during an install: who held the object can write no more, an
   const held = await begun;
   const before = Date.now();
   await redis.command('FLUSHALL');
-  await eventually('the holder is told', () => held.ctx.signal.aborted, PATIENCE);
+  await eventually('the holder is told', () => held.ctx.signal.aborted);
   expect(held.ctx.signal.reason).toBe('LeaseLost');
   const write = held.ctx.mcp.client.apply<ConfigMap>(CONFIG_MAPS, {
     metadata: { name: configMapOf('a'), namespace: 'default' },
@@ -56,7 +56,7 @@ test('a queue wiped during an install: who held the object can write no more, an
   await expect(write).rejects.toMatchObject({ code: 'STALE_HOLDER' });
   held.release();
 
-  await eventually('the loss is noticed', () => publishedAgain(before).length === NAMES.length, PATIENCE);
+  await eventually('the loss is noticed', () => publishedAgain(before).length === NAMES.length);
   await orders.change('b', 'b2');
   await Promise.all(NAMES.map((name) => orders.untilReady(name)));
   await stage.idle();
@@ -94,7 +94,7 @@ test('a queue set back to an older state, with work in it that is done since, is
   await orders.change('a', 'a4');
   await redis.restartFromDump(dump);
   // For `a` a user's change is sent already.
-  await eventually('the loss is noticed', () => publishedAgain(before).includes('c'), PATIENCE);
+  await eventually('the loss is noticed', () => publishedAgain(before).includes('c'));
   await Promise.all(['a', 'c'].map((name) => orders.untilReady(name)));
   await stage.idle();
   expect(await Promise.all(NAMES.map((name) => valueOn(controlPlanes[name])))).toEqual(['a4', undefined, 'c3']);

@@ -6,7 +6,7 @@ import type { Secret } from '../../shared/model/access.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import type { AccessRequest } from '../support/openmcp.ts';
-import { type ConfigMap, isReady, PATIENCE } from '../support/orders.ts';
+import { type ConfigMap, isReady } from '../support/orders.ts';
 import { install, MANAGE_CONFIG_MAPS, probe, rule } from '../support/probe.ts';
 import { PROVIDER_NAMESPACE, writeProviderConfig } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -72,17 +72,13 @@ const copies = (name: string, object: string) =>
 const untilCopied = (name: string, data: Record<string, string>, type = 'kubernetes.io/dockerconfigjson') =>
   Promise.all(
     NAMES.map((object) =>
-      eventually(
-        `copies of ${name} for ${object} are as they should be`,
-        async (seen) => {
-          const found = await copies(name, object);
-          seen(found);
-          return (
-            found.every((copy) => copy?.type === type && JSON.stringify(copy.data) === JSON.stringify(data)) && found
-          );
-        },
-        PATIENCE,
-      ),
+      eventually(`copies of ${name} for ${object} are as they should be`, async (seen) => {
+        const found = await copies(name, object);
+        seen(found);
+        return (
+          found.every((copy) => copy?.type === type && JSON.stringify(copy.data) === JSON.stringify(data)) && found
+        );
+      }),
     ),
   );
 const installs = () => NAMES.map((name) => pulling.installs(name));
@@ -101,14 +97,10 @@ beforeAll(async () => {
 afterAll(() => stage?.stop());
 
 async function workloadClusterName(): Promise<string> {
-  return eventually(
-    'the workload cluster is known',
-    async () => {
-      const request = await platform.get<AccessRequest>(ACCESS_REQUESTS, 'pulling--a--wl', mcpNamespace('a', PROJECT));
-      return request?.spec.clusterRef?.name;
-    },
-    PATIENCE,
-  );
+  return eventually('the workload cluster is known', async () => {
+    const request = await platform.get<AccessRequest>(ACCESS_REQUESTS, 'pulling--a--wl', mcpNamespace('a', PROJECT));
+    return request?.spec.clusterRef?.name;
+  });
 }
 
 describe('an image pull secret', () => {
@@ -149,14 +141,10 @@ describe('an image pull secret', () => {
     await platform.create<Secret>(SECRETS, secret('mirror', dockerconfig('mirror')));
     await configure(['mirror']);
     await untilCopied('mirror', dockerconfig('mirror'));
-    await eventually(
-      'the earlier copies are gone',
-      async () => {
-        const found = await Promise.all(NAMES.map((name) => copies('registry', name)));
-        return found.flat().every((copy) => copy === undefined);
-      },
-      PATIENCE,
-    );
+    await eventually('the earlier copies are gone', async () => {
+      const found = await Promise.all(NAMES.map((name) => copies('registry', name)));
+      return found.flat().every((copy) => copy === undefined);
+    });
     expect(await platform.get(SECRETS, 'registry', PROVIDER_NAMESPACE)).toBeDefined();
   });
 
@@ -215,7 +203,6 @@ describe('a change of what a provider refers to', () => {
         `${name} has the new settings`,
         async () =>
           (await cluster(name).get<ConfigMap>(CONFIG_MAPS, `probe-${name}`, 'default'))?.data?.['foo'] === 'first',
-        PATIENCE,
       );
     await stage.idle();
     expect(installs()).toEqual(before.map((count) => count + 1));
@@ -226,7 +213,6 @@ describe('a change of what a provider refers to', () => {
         `${name} is without settings again`,
         async () =>
           (await cluster(name).get<ConfigMap>(CONFIG_MAPS, `probe-${name}`, 'default'))?.data?.['foo'] === 'none',
-        PATIENCE,
       );
   });
 });

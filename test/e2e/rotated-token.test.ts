@@ -16,7 +16,7 @@ import { conditionOf } from '../../shared/status.ts';
 import { issueToken } from '../support/cluster-provider/access.ts';
 import { ACCESS_NAMESPACE } from '../support/cluster-provider/rights.ts';
 import type { AccessRequest } from '../support/openmcp.ts';
-import { isReady, PATIENCE } from '../support/orders.ts';
+import { isReady } from '../support/orders.ts';
 import { install, probe } from '../support/probe.ts';
 import { configMapValue } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -77,15 +77,12 @@ async function rotate(next: string): Promise<string> {
   await platform.mergePatch(SECRETS, name, { data }, { namespace: NAMESPACE });
   await client.delete(SERVICE_ACCOUNTS, account ?? `access-${request?.metadata.uid}`, { namespace: ACCESS_NAMESPACE });
   account = next;
-  await eventually(
-    'the old token is not known any more',
-    async () =>
-      isUnauthorized(
-        await clientFor(old)
-          .get(CONFIG_MAPS, 'any', 'default')
-          .catch((error: unknown) => error),
-      ),
-    PATIENCE,
+  await eventually('the old token is not known any more', async () =>
+    isUnauthorized(
+      await clientFor(old)
+        .get(CONFIG_MAPS, 'any', 'default')
+        .catch((error: unknown) => error),
+    ),
   );
   return kubeconfig;
 }
@@ -94,7 +91,7 @@ test('a token that is replaced runs its own object again, and no other', async (
   await stage.idle();
   const others = embedding.installs('b');
   const kubeconfig = await rotate('first');
-  await eventually('the new one is embedded', () => embedded.includes(kubeconfig), PATIENCE);
+  await eventually('the new one is embedded', () => embedded.includes(kubeconfig));
   await stage.idle();
   expect(embedding.installs('b')).toBe(others);
   await stage.orders.until('a', 'Ready', isReady);

@@ -21,7 +21,7 @@ import { conditionOf } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import type { Secret } from '../support/openmcp.ts';
-import { ordersIn, PATIENCE } from '../support/orders.ts';
+import { ordersIn } from '../support/orders.ts';
 import {
   type Credential,
   credentialsIn,
@@ -80,7 +80,7 @@ beforeAll(async () => {
   ]);
   secrets = await recordHistory([platform, tenant.client].map((client) => ({ client, types: [SECRETS] })));
   const exported = foo.kcp?.exportName ?? '';
-  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, exported), PATIENCE);
+  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, exported));
   await landscape.bind(tenant, exported);
 });
 
@@ -232,14 +232,10 @@ test("nothing but Secrets holds a credential after the runtime's own access to k
     { data: { kubeconfig } },
     { namespace: PROVIDER_NAMESPACE },
   );
-  await eventually(
-    'it is noticed',
-    async () => {
-      const answer = await fetch(service.readyUrl);
-      return answer.status === 503 && (await answer.text()).includes('kcp');
-    },
-    PATIENCE,
-  );
+  await eventually('it is noticed', async () => {
+    const answer = await fetch(service.readyUrl);
+    return answer.status === 503 && (await answer.text()).includes('kcp');
+  });
   expect(scan(await everyText(), [...realCredentials(), CANARY])).toEqual([]);
 });
 

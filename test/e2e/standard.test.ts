@@ -8,7 +8,6 @@ import { conditionOf, hasCondition } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import type { AccessRequest, ClusterRequest } from '../support/openmcp.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { configMapValue, deletionAsked, inOrder, position, requestsIn } from '../support/requests.ts';
 import { writeProviderConfig } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -106,16 +105,12 @@ describe('a Foo for a control plane, from its creation to its end', () => {
 
   test('is looked at every poll interval, and nothing is written while all is as it should be', async () => {
     await writeProviderConfig(stage.landscape, foo, { config: { pollInterval: '1s' } });
-    await eventually(
-      'it is polled',
-      async (seen) => {
-        const object = await stage.orders.read(NAME);
-        const due = object && (await stage.timer(stage.keyOf(object)));
-        seen(due);
-        return due !== undefined && due - Date.now() < 2_000;
-      },
-      PATIENCE,
-    );
+    await eventually('it is polled', async (seen) => {
+      const object = await stage.orders.read(NAME);
+      const due = object && (await stage.timer(stage.keyOf(object)));
+      seen(due);
+      return due !== undefined && due - Date.now() < 2_000;
+    });
     const installs = () => stage.steps.filter(({ functionName }) => functionName === 'provider-install').length;
     const versions = async () =>
       Promise.all([
@@ -128,7 +123,7 @@ describe('a Foo for a control plane, from its creation to its end', () => {
       ]).then((objects) => objects.map((object) => object?.metadata.resourceVersion));
     const before = await versions();
     const already = installs();
-    await eventually('it was looked at several times', () => installs() >= already + 3, PATIENCE);
+    await eventually('it was looked at several times', () => installs() >= already + 3);
     expect(await versions()).toEqual(before);
     await writeProviderConfig(stage.landscape, foo, { config: { pollInterval: '1m' } });
   });

@@ -13,7 +13,6 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { callsOf } from '../support/journal.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { Puppet } from '../support/puppet.ts';
 import { requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -98,7 +97,7 @@ describe('events of every type that come when it is not their turn', () => {
   test('neither install nor take access away while the provider is still deleting', async () => {
     puppet.answer('delete', NAME, { requeueAfter: '1h' }, { instead: true });
     await stage.orders.remove(NAME);
-    await eventually('delete was called', () => callsOf(journal, NAME).includes('delete'), PATIENCE);
+    await eventually('delete was called', () => callsOf(journal, NAME).includes('delete'));
     await stage.idle();
     await expectNothingWritten();
     expect(new Set(callsOf(journal, NAME))).toEqual(new Set(['delete']));

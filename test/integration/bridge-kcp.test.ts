@@ -81,7 +81,7 @@ describe('kcp mode', () => {
     await createFoo(tenants[0], 'first');
     const event = await eventually('it is told', () => receiver.events.find(({ key }) => key.name === 'first'));
     expect(event.key).toMatchObject({ mode: 'kcp', cluster: tenants[0].logicalCluster, namespace: NAMESPACE });
-  }, 60_000);
+  });
 
   test('keeps the same name in two workspaces apart', async () => {
     await bindExport(tenants[1].client, services, EXPORT);
@@ -91,7 +91,7 @@ describe('kcp mode', () => {
       return found.size === 2 && found;
     });
     expect([...(clusters || [])].sort()).toEqual(tenants.map(({ logicalCluster }) => logicalCluster).sort());
-  }, 60_000);
+  });
 
   test('looks at the other objects of a workspace, and at none of another, when one is gone', async () => {
     const since = receiver.events.length;
@@ -113,7 +113,7 @@ describe('kcp mode', () => {
       return receiver.events.slice(since).some(({ key }) => key.name === 'same');
     });
     expect(receiver.of('same')).not.toContain('Deleting');
-  }, 60_000);
+  });
 
   test('begins anew when its kubeconfig changes, stops when its settings are removed, and leaves the other mode alone', async () => {
     const data = { kubeconfig: Buffer.from(`# rotated\n${kubeconfig}`).toString('base64') };
@@ -134,5 +134,5 @@ describe('kcp mode', () => {
     await createFoo(onboarding, 'standard');
     await receiver.next('standard', 'Added', since);
     expect(receiver.events.slice(since).map(({ key, reason }) => `${key.mode} ${reason}`)).not.toContain('kcp Changed');
-  }, 60_000);
+  });
 });

@@ -5,7 +5,6 @@ import { LEASES } from '../../shared/kube/resources.ts';
 import { createLogger } from '../../shared/log.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { type KubeApiserver, startKubeApiserver } from '../control-planes/kube-apiserver.ts';
-import { PATIENCE } from '../support/orders.ts';
 import { eventually } from '../support/wait.ts';
 
 const LEASE_MS = 2_000;
@@ -41,18 +40,14 @@ function candidate(identity: string): { leader: Leader; changes: boolean[] } {
 
 const lease = () => server.admin.get<Lease>(LEASES, 'foo-standard', 'default');
 const renewedAfter = (before: string | undefined) =>
-  eventually(
-    'the Lease is renewed',
-    async () => {
-      const now = (await lease())?.spec.renewTime;
-      return now !== undefined && now !== before && now;
-    },
-    PATIENCE,
-  );
+  eventually('the Lease is renewed', async () => {
+    const now = (await lease())?.spec.renewTime;
+    return now !== undefined && now !== before && now;
+  });
 
 test('one leads, and goes on while the platform cluster is away; the other follows when it gives up', async () => {
   const one = candidate('one');
-  await eventually('one leads', () => one.leader.leads, PATIENCE);
+  await eventually('one leads', () => one.leader.leads);
   const two = candidate('two');
   // Both have looked several times.
   await renewedAfter(await renewedAfter((await lease())?.spec.renewTime));
@@ -69,7 +64,7 @@ test('one leads, and goes on while the platform cluster is away; the other follo
 
   await one.leader.stop();
   expect(one.changes).toEqual([true, false]);
-  await eventually('two leads', () => two.leader.leads, PATIENCE);
+  await eventually('two leads', () => two.leader.leads);
   expect((await lease())?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 });
 });
 
@@ -78,7 +73,7 @@ test('who reads that another one has taken over gives way', async () => {
   const before = await lease();
   const spec = { holderIdentity: 'three', renewTime: before?.spec.renewTime, leaseTransitions: 2 };
   await server.admin.mergePatch(LEASES, 'foo-standard', { spec }, { namespace: 'default' });
-  await eventually('two gives way', () => !two.leads, PATIENCE);
-  await eventually('and takes it again when the other one is silent', () => two.leads, PATIENCE);
+  await eventually('two gives way', () => !two.leads);
+  await eventually('and takes it again when the other one is silent', () => two.leads);
   expect((await lease())?.spec.holderIdentity).toBe('two');
 });

@@ -19,7 +19,7 @@ import { createLogger } from '../../shared/log.ts';
 import { mcpNamespace, workspaceNamespace } from '../../shared/names.ts';
 import { REQUEST_UID_LABEL } from '../support/cluster-provider/rights.ts';
 import type { AccessRequest } from '../support/openmcp.ts';
-import { type Orders, ordersIn, PATIENCE } from '../support/orders.ts';
+import { type Orders, ordersIn } from '../support/orders.ts';
 import { PROVIDER_NAMESPACE } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -47,7 +47,7 @@ beforeAll(async () => {
   platform = landscape.platform.client;
   const runtime = await stage.run();
   workspace = await landscape.createTenantWorkspace('tenant');
-  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, EXPORT), PATIENCE);
+  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, EXPORT));
   await landscape.bind(workspace, EXPORT);
   inWorkspace = ordersIn(workspace.client, FOOS, 'default');
   await Promise.all(['gone', 'kept'].map((name) => landscape.createControlPlane(PROJECT, name)));
@@ -161,10 +161,6 @@ describe('what the provider has for objects', () => {
     expect((found || {})['orphan']).toEqual(workspaceThings().sort());
     expect(sorted(await look(true))['orphan true']).toEqual(workspaceThings().sort());
     expect(await platform.get(SECRETS, 'foo--workspace--mcp', namespace)).toBeUndefined();
-    await eventually(
-      'its namespace goes',
-      async () => (await platform.get(NAMESPACES, namespace)) === undefined,
-      PATIENCE,
-    );
+    await eventually('its namespace goes', async () => (await platform.get(NAMESPACES, namespace)) === undefined);
   });
 });

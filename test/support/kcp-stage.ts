@@ -18,7 +18,7 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL, workspaceNamespace } from '../../shared/names.ts';
 import type { BindOptions } from './bindings.ts';
 import type { ClusterRequest } from './openmcp.ts';
-import { type Orders, ordersIn, PATIENCE } from './orders.ts';
+import { type Orders, ordersIn } from './orders.ts';
 import { requestsIn } from './requests.ts';
 import type { Stage } from './stage.ts';
 import { eventually } from './wait.ts';
@@ -50,11 +50,7 @@ export class KcpTenants {
 
   async bind(workspace: TenantWorkspace, options?: BindOptions): Promise<void> {
     const { landscape } = this.#stage;
-    await eventually(
-      'the API is exported',
-      () => landscape.services.client.get(API_EXPORTS, this.exportName),
-      PATIENCE,
-    );
+    await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, this.exportName));
     await landscape.bind(workspace, this.exportName, options);
   }
 
@@ -110,13 +106,9 @@ export class KcpTenants {
 
   /** Waits until nothing of a workspace is left on the platform. */
   async untilPlatformIsClean(workspace: TenantWorkspace): Promise<void> {
-    await eventually(
-      'nothing is left on the platform',
-      async (seen) => {
-        seen(await requestsIn(this.platform, this.namespaceOf(workspace), ''));
-        return (await this.platform.get(NAMESPACES, this.namespaceOf(workspace))) === undefined;
-      },
-      PATIENCE,
-    );
+    await eventually('nothing is left on the platform', async (seen) => {
+      seen(await requestsIn(this.platform, this.namespaceOf(workspace), ''));
+      return (await this.platform.get(NAMESPACES, this.namespaceOf(workspace))) === undefined;
+    });
   }
 }

@@ -3,9 +3,6 @@ import type { KubeObjectOf, ResourceType, ServiceObject } from '../../shared/mod
 import { conditionOf } from '../../shared/status.ts';
 import { eventually } from './wait.ts';
 
-/** Generous: what is waited for takes seconds, on a busy machine some more. */
-export const PATIENCE = { timeout: 90_000 };
-
 export type ConfigMap = KubeObjectOf<{ data?: Record<string, string> }>;
 
 /** What a tenant does with the objects of one namespace. */
@@ -26,15 +23,11 @@ export interface Orders {
 export function ordersIn(client: KubeClient, type: ResourceType, namespace: string): Orders {
   const read = (name: string) => client.get<ServiceObject>(type, name, namespace);
   const until: Orders['until'] = (name, what, wanted) =>
-    eventually(
-      `${namespace}/${name} is ${what}`,
-      async (seen) => {
-        const object = await read(name);
-        seen(object);
-        return object && wanted(object) && object;
-      },
-      PATIENCE,
-    );
+    eventually(`${namespace}/${name} is ${what}`, async (seen) => {
+      const object = await read(name);
+      seen(object);
+      return object && wanted(object) && object;
+    });
   return {
     read,
     until,
@@ -48,15 +41,11 @@ export function ordersIn(client: KubeClient, type: ResourceType, namespace: stri
     untilReady: (name) => until(name, 'Ready', isReady),
     untilReason: (name, reason) => until(name, reason, (object) => conditionOf(object, 'Ready')?.reason === reason),
     untilGone: async (name) => {
-      await eventually(
-        `${namespace}/${name} is gone`,
-        async (seen) => {
-          const object = await read(name);
-          seen(object);
-          return object === undefined;
-        },
-        PATIENCE,
-      );
+      await eventually(`${namespace}/${name} is gone`, async (seen) => {
+        const object = await read(name);
+        seen(object);
+        return object === undefined;
+      });
     },
   };
 }

@@ -16,7 +16,7 @@ import { BullPublisher, type Priority } from '../../shared/queue/publisher.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { createLandscape, type Landscape } from './landscape.ts';
-import { type Orders, ordersIn, PATIENCE } from './orders.ts';
+import { type Orders, ordersIn } from './orders.ts';
 import { type InstallOptions, installProvider, PROVIDER_NAMESPACE } from './service.ts';
 import { eventually } from './wait.ts';
 
@@ -169,17 +169,13 @@ export async function createStage({
         .filter(({ time }) => time >= since),
     async idle() {
       let quiet = 0;
-      await eventually(
-        'the queue is empty',
-        async (seen) => {
-          const count = await busy();
-          seen(count);
-          // A job that ends and the one that follows from it are not one step: looked at more than once.
-          quiet = count === 0 ? quiet + 1 : 0;
-          return quiet >= 10;
-        },
-        PATIENCE,
-      );
+      await eventually('the queue is empty', async (seen) => {
+        const count = await busy();
+        seen(count);
+        // A job that ends and the one that follows from it are not one step: looked at more than once.
+        quiet = count === 0 ? quiet + 1 : 0;
+        return quiet >= 10;
+      });
     },
     async dump() {
       await redis.command('SAVE');

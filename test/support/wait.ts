@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 30;
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** Generous: what is waited for takes seconds, on a busy machine some more. A test has longer, see `vitest.config.ts`. */
+const DEFAULT_TIMEOUT_MS = 90_000;
 
 export interface WaitOptions {
-  /** Milliseconds; default 30 s. */
+  /** Milliseconds; default 90 s. */
   timeout?: number;
   signal?: AbortSignal;
 }
