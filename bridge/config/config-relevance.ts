@@ -1,4 +1,4 @@
-import { act, type Decision, skip } from '../objects/relevance.ts';
+import { act, type Decision, skip } from '../watch/decision.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 
 /**

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { isConflict, isNotFound } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import type { ConditionReport } from '../../shared/status.ts';
+import type { Part } from '../part.ts';
 import { Backoff } from '../watch/backoff.ts';
 import { type ConfigWithStatus, configStatusPatch } from './decide-config-status.ts';
 
 /** Keeps the conditions of the ProviderConfig as they were last reported. Writes only what differs, and tries again. */
-export class ConfigStatus {
+export class ConfigStatus implements Part {
   readonly #options: { provider: Provider; platform: KubeClient; log: Logger };
   readonly #backoff = new Backoff(500, 60_000);
   readonly #stopped = new AbortController();

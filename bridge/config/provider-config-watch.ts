@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { configRelevance } from './config-relevance.ts';
-import type { WatchState } from '../watch/decide-watch.ts';
+import { isUp, watchProblem } from '../watch/decide-watch.ts';
+import type { BridgeStats, Part } from '../part.ts';
 import { followOne } from '../watch/follow-one.ts';
 import type { WatchTuning } from '../tuning.ts';
 import type { WatchLoop } from '../watch/loop.ts';
@@ -22,7 +23,7 @@ export interface ProviderConfigWatchOptions {
 }
 
 /** Follows the provider's one ProviderConfig. */
-export class ProviderConfigWatch {
+export class ProviderConfigWatch implements Part {
   readonly #options: ProviderConfigWatchOptions;
   readonly #loop: WatchLoop<KubeObject, KubeObject>;
   #current: KubeObject | undefined;
@@ -46,8 +47,18 @@ export class ProviderConfigWatch {
     }
   }
 
-  get state(): WatchState {
-    return this.#loop.state;
+  /** Whether it was looked for: from then on {@link config} counts. */
+  get synced(): boolean {
+    return this.#loop.state.synced;
+  }
+
+  problems(): string[] {
+    const problem = watchProblem('ProviderConfig', this.#loop.state);
+    return problem === undefined ? [] : [problem];
+  }
+
+  stats(): Partial<BridgeStats> {
+    return { watches: [{ watch: 'providerconfigs', up: isUp(this.#loop.state) }] };
   }
 
   start(): void {

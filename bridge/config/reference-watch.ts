@@ -2,12 +2,11 @@ import type { Logger } from 'pino';
 import { messageOf } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
-import type { WatchState } from '../watch/decide-watch.ts';
-import type { Heard } from '../objects/relevance.ts';
-import { type Change, Seen } from '../watch/seen.ts';
-import { type Contents, referenceRelevance, type SeenReference, seenReference } from './seen-references.ts';
 import type { WatchTuning } from '../tuning.ts';
-import { WatchLoop } from '../watch/loop.ts';
+import type { Heard } from '../watch/decision.ts';
+import { KindWatch, subjectOf } from '../watch/kind-watch.ts';
+import type { Change } from '../watch/seen.ts';
+import { type Contents, referenceRelevance, type SeenReference, seenReference } from './seen-references.ts';
 
 export interface ReferenceWatchOptions {
   platform: KubeClient;
@@ -24,67 +23,36 @@ export interface ReferenceWatchOptions {
 }
 
 /** Follows the Secrets or ConfigMaps that a provider refers to. */
-export class ReferenceWatch {
-  readonly #options: ReferenceWatchOptions;
-  readonly #seen = new Seen<SeenReference>();
-  readonly #loop: WatchLoop<Contents, SeenReference>;
-  #listed = false;
-
-  constructor(options: ReferenceWatchOptions) {
-    this.#options = options;
-    const { platform, type, namespace, tuning, log } = options;
-    this.#loop = new WatchLoop<Contents, SeenReference>(
-      { client: platform, type, selection: { namespace }, digest: seenReference },
-      {
-        replaced: (items) => this.#replaced(items),
-        event: (kind, item) => this.#changed([this.#seen.apply(kind, item)], 'watch'),
-      },
-      { tuning, log },
-    );
-  }
-
-  get state(): WatchState {
-    return this.#loop.state;
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): void {
-    this.#loop.stop();
-  }
-
-  #replaced(items: readonly SeenReference[]): void {
-    const heard: Heard = this.#listed ? 'relist' : 'first-list';
-    this.#listed = true;
-    this.#changed(this.#seen.replaceAll(items), heard);
-  }
-
-  #changed(changes: readonly (Change<SeenReference> | undefined)[], heard: Heard): void {
-    const { type, log, fanOut } = this.#options;
-    const referenced = this.#referenced();
+export function referenceWatch(options: ReferenceWatchOptions): KindWatch<Contents, SeenReference> {
+  const { platform: client, type, namespace, referenced, fanOut, log } = options;
+  /** A provider's function that fails is said, and nothing is taken for referred to. */
+  const names = (): ReadonlySet<string> | undefined => {
+    try {
+      const known = referenced();
+      return known && new Set(known);
+    } catch (error) {
+      log.error({ problem: messageOf(error) }, `referenced${type.kind}s failed`);
+      return new Set();
+    }
+  };
+  const changed = (changes: readonly Change<SeenReference>[], heard: Heard): void => {
+    const known = names();
     let needed = false;
     for (const change of changes) {
-      if (!change) continue;
-      const { group, id } = change.kind === 'gone' ? change.before : change.now;
-      const decision = referenceRelevance(change, heard, referenced);
+      const { group, id } = subjectOf(change);
+      const decision = referenceRelevance(change, heard, known);
       needed ||= decision.act;
       if (decision.act) log.info({ reference: `${type.kind} ${group}/${id}` }, decision.reason);
       else log.debug({ reference: `${type.kind} ${group}/${id}`, skipped: decision.because }, 'change skipped');
     }
     if (needed) fanOut();
-  }
-
-  /** A provider's function that fails is said, and nothing is taken for referred to. */
-  #referenced(): ReadonlySet<string> | undefined {
-    const { type, log, referenced } = this.#options;
-    try {
-      const names = referenced();
-      return names && new Set(names);
-    } catch (error) {
-      log.error({ problem: messageOf(error) }, `referenced${type.kind}s failed`);
-      return new Set();
-    }
-  }
+  };
+  return new KindWatch<Contents, SeenReference>({
+    ...options,
+    client,
+    name: `platform: ${type.plural}`,
+    selection: { namespace },
+    digest: seenReference,
+    changed,
+  });
 }

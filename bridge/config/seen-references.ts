@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
-import { act, type Decision, type Heard, skip } from '../objects/relevance.ts';
+import { act, type Decision, type Heard, skip } from '../watch/decision.ts';
 import type { Change, Identified } from '../watch/seen.ts';
 
 /** A Secret or ConfigMap. */

@@ -2,13 +2,15 @@ import type { Logger } from 'pino';
 import type { ApiBinding } from '../../shared/kcp/bindings.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
-import type { WatchState } from '../watch/decide-watch.ts';
-import { type Change, Seen } from '../watch/seen.ts';
+import type { BridgeStats } from '../part.ts';
 import type { WatchTuning } from '../tuning.ts';
-import { WatchLoop } from '../watch/loop.ts';
+import { KindWatch, subjectOf } from '../watch/kind-watch.ts';
+import type { Change } from '../watch/seen.ts';
 import { bindingRelevance, type SeenBinding, seenBinding } from './seen-bindings.ts';
 
 export interface BindingWatchOptions {
+  /** In problems. */
+  name: string;
   /** At `/clusters/*` of one endpoint. */
   client: KubeClient;
   type: ResourceType;
@@ -19,63 +21,33 @@ export interface BindingWatchOptions {
 }
 
 /** Follows the APIBindings of the export at one address: which workspaces are bound, and what they accept. */
-export class BindingWatch {
-  readonly #options: BindingWatchOptions;
-  readonly #seen = new Seen<SeenBinding>();
-  readonly #loop: WatchLoop<ApiBinding, SeenBinding>;
-  #listed = false;
-
+export class BindingWatch extends KindWatch<ApiBinding, SeenBinding> {
   constructor(options: BindingWatchOptions) {
-    this.#options = options;
-    const { client, type, tuning, log } = options;
-    this.#loop = new WatchLoop<ApiBinding, SeenBinding>(
+    const { log, onClaims } = options;
+    const changed = (change: Change<SeenBinding>): void => {
+      const { group: workspace } = subjectOf(change);
+      const what = { added: 'workspace bound', gone: 'workspace unbound', changed: undefined }[change.kind];
+      if (what) log.info({ workspace, bound: this.seen.size }, what);
+      if (bindingRelevance(change).act) onClaims(workspace);
+    };
+    super({
+      ...options,
       // Whole objects: what counts is in their status.
-      { client, type, digest: seenBinding },
-      {
-        replaced: (items) => this.#replaced(items),
-        event: (kind, item) => this.#changed(this.#seen.apply(kind, item)),
+      digest: seenBinding,
+      changed: (changes, heard) => {
+        if (heard === 'first-list') log.info({ bound: this.seen.size }, 'workspaces bound');
+        else changes.forEach(changed);
       },
-      { tuning, log },
-    );
+    });
   }
 
-  get state(): WatchState {
-    return this.#loop.state;
+  /** APIResourceSchemas that bindings are served from; undefined while that isn't known for sure. */
+  schemasInUse(): string[] | undefined {
+    if (this.problems().length > 0) return undefined;
+    return [...this.seen.all()].flatMap(({ schemas }) => schemas);
   }
 
-  get size(): number {
-    return this.#seen.size;
-  }
-
-  /** APIResourceSchemas that bindings are served from. */
-  *schemas(): Generator<string> {
-    for (const { schemas } of this.#seen.all()) yield* schemas;
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): void {
-    this.#loop.stop();
-  }
-
-  #replaced(items: readonly SeenBinding[]): void {
-    const changes = this.#seen.replaceAll(items);
-    if (this.#listed) changes.forEach((change) => this.#changed(change));
-    else this.#options.log.info({ bound: this.#seen.size }, 'workspaces bound');
-    this.#listed = true;
-  }
-
-  #changed(change: Change<SeenBinding> | undefined): void {
-    if (!change) return;
-    const { log, onClaims } = this.#options;
-    const { group } = change.kind === 'gone' ? change.before : change.now;
-    if (change.kind !== 'changed')
-      log.info(
-        { workspace: group, bound: this.#seen.size },
-        change.kind === 'added' ? 'workspace bound' : 'workspace unbound',
-      );
-    if (bindingRelevance(change).act) onClaims(group);
+  override stats(): Partial<BridgeStats> {
+    return { ...super.stats(), boundWorkspaces: this.seen.size };
   }
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { RuntimeError } from '../../shared/errors.ts';
 import { RUNTIME_CLAIMS } from '../../shared/kcp/claims.ts';
 import { incompatibilities, type SchemaSpec } from '../../shared/kcp/compatibility.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ApiBinding } from '../../shared/kcp/bindings.ts';
-import { act, type Decision, skip } from '../objects/relevance.ts';
+import { act, type Decision, skip } from '../watch/decision.ts';
 import { type Change, type Identified } from '../watch/seen.ts';
 import { KCP_CLUSTER_ANNOTATION } from '../objects/seen-objects.ts';
 

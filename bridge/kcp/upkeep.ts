@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import { RUNTIME_LABEL } from '../../shared/names.ts';

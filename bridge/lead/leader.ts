@@ -5,7 +5,7 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { LEASES } from '../../shared/kube/resources.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { leaderStep, leaseFor, type LeaseSpec, observe, type Observation } from './decide-leader.ts';
-import type { LedMode } from './led-mode.ts';
+import type { Part } from '../part.ts';
 import { repeat } from '../upkeep/repeat.ts';
 
 type Lease = KubeObjectOf<{ spec: LeaseSpec }>;
@@ -103,13 +103,16 @@ export class Leader {
   }
 }
 
-/** Two modes are two Leases: a mode that fails in one replica says nothing about the other. */
-export function leaderOf(
-  mode: LedMode,
-  election: LeaderElection,
-  options: { provider: string; platform: KubeClient; leaseMs: number; log: Logger },
-): Leader {
-  const { provider, ...rest } = options;
-  const onChange = (leads: boolean): void => (leads ? mode.start() : mode.stop());
-  return new Leader({ ...rest, ...election, name: `${provider}-${mode.mode}`, onChange });
+/** A part that runs only while this replica leads it: what the others do meanwhile is to wait for their turn. */
+export function led(part: Part, options: Omit<LeaderOptions, 'onChange'>): Part {
+  const leader = new Leader({ ...options, onChange: (leads) => void (leads ? part.start?.() : part.stop?.()) });
+  return {
+    start: () => leader.start(),
+    stop: async () => {
+      await leader.stop();
+      await part.stop?.();
+    },
+    problems: () => part.problems?.() ?? [],
+    stats: () => part.stats?.() ?? {},
+  };
 }

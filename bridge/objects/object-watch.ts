@@ -1,108 +1,111 @@
 import type { Logger } from 'pino';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { displayKey, type Mode, type ObjectKey } from '../../shared/model/object-key.ts';
-import type { WatchState } from '../watch/decide-watch.ts';
-import { othersInWorkspace } from './fan-out.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import type { Sender } from '../send/sender.ts';
-import { freesItsWorkspace, type Heard, relevance, vanished } from './relevance.ts';
-import { type Change, Seen } from '../watch/seen.ts';
-import { keyOfSeen, type SeenObject, seenObject } from './seen-objects.ts';
 import type { Notice } from '../send/to-events.ts';
 import type { WatchTuning } from '../tuning.ts';
-import { WatchLoop } from '../watch/loop.ts';
+import type { Heard } from '../watch/decision.ts';
+import { KindWatch, subjectOf } from '../watch/kind-watch.ts';
+import type { Change } from '../watch/seen.ts';
+import { ControlPlaneIndex } from './control-plane-index.ts';
+import type { FollowedObjects } from './followed.ts';
+import { freesItsWorkspace, relevance, vanished } from './relevance.ts';
+import { keyOfSeen, othersInWorkspace, type SeenObject, seenObject } from './seen-objects.ts';
 
 export interface ObjectWatchOptions {
-  provider: string;
+  provider: Provider;
   mode: Mode;
-  /** Ours. */
-  finalizer: string;
+  /** In problems. */
+  name: string;
   /** At the onboarding cluster, or at `/clusters/*` of one endpoint. */
   client: KubeClient;
-  type: ResourceType;
+  followed: FollowedObjects;
   sender: Sender;
   tuning: WatchTuning;
   log: Logger;
-  /** Told of each change after it was taken in. */
-  onChange?: (change: Change<SeenObject>) => void;
-  /** An object that we held is gone, and nobody saw it being deleted. */
-  onVanished?: () => void;
 }
 
 /** Follows the Service API objects at one address: steps 2 to 6 of one event in a line. */
-export class ObjectWatch {
-  readonly seen = new Seen<SeenObject>();
+export class ObjectWatch extends KindWatch<KubeObject, SeenObject> {
+  readonly mode: Mode;
   readonly #options: ObjectWatchOptions;
-  readonly #loop: WatchLoop<KubeObject, SeenObject>;
-  #listed = false;
+  readonly #controlPlanes = new ControlPlaneIndex();
 
   constructor(options: ObjectWatchOptions) {
+    const { provider, mode } = options;
+    super({
+      ...options,
+      label: 'objects',
+      type: provider.api.type,
+      selection: { metadataOnly: true },
+      digest: (object) => seenObject(mode, object, provider.finalizer),
+      changed: (changes, heard) => this.#changed(changes, heard),
+    });
+    this.mode = mode;
     this.#options = options;
-    const { client, type, mode, finalizer, tuning, log } = options;
-    this.#loop = new WatchLoop<KubeObject, SeenObject>(
-      { client, type, selection: { metadataOnly: true }, digest: (object) => seenObject(mode, object, finalizer) },
-      {
-        replaced: (items) => this.#replaced(items),
-        event: (kind, item) => this.#event(this.seen.apply(kind, item)),
-      },
-      { tuning, log },
-    );
   }
 
-  get state(): WatchState {
-    return this.#loop.state;
+  override start(): void {
+    this.#options.followed.add(this);
+    super.start();
   }
 
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): void {
-    this.#loop.stop();
+  override stop(): void {
+    super.stop();
+    this.#options.followed.remove(this);
   }
 
   keyOf(seen: SeenObject): ObjectKey {
-    return keyOfSeen(this.#options.provider, this.#options.mode, seen);
+    return keyOfSeen(this.#options.provider.name, this.mode, seen);
   }
 
-  #replaced(items: readonly SeenObject[]): void {
-    const changes = this.seen.replaceAll(items);
-    for (const change of changes) this.#options.onChange?.(change);
+  /** @param logicalCluster all objects of this workspace have to be looked at again, since its claims are others now */
+  bindingChanged(logicalCluster: string): void {
+    for (const seen of this.seen.inGroup(logicalCluster))
+      this.#options.sender.remember({ ...this.#about(seen), reason: 'BindingChanged', priority: 'user' });
+  }
+
+  /** The object whose control plane this ClusterRequest asks for; in standard mode alone. */
+  ofControlPlane(request: { namespace: string; name: string }): ObjectKey | undefined {
+    return this.#controlPlanes.find(this.#options.provider.name, request, this.seen);
+  }
+
+  #changed(changes: readonly Change<SeenObject>[], heard: Heard): void {
     const { sender, client } = this.#options;
+    if (this.mode === 'standard') for (const change of changes) this.#controlPlanes.apply(change);
     // After a start that is everything, and is read only as fast as it is sent.
-    if (!this.#listed) sender.sweep(`first list of ${client.server}`, this.#notices(changes, 'first-list'));
-    else for (const notice of this.#notices(changes, 'relist')) sender.remember(notice);
-    this.#listed = true;
-  }
-
-  #event(change: Change<SeenObject> | undefined): void {
-    if (!change) return;
-    this.#options.onChange?.(change);
-    for (const notice of this.#notices([change], 'watch')) this.#options.sender.remember(notice);
+    if (heard === 'first-list') sender.sweep(`first list of ${client.server}`, this.#notices(changes, heard));
+    else for (const notice of this.#notices(changes, heard)) sender.remember(notice);
   }
 
   *#notices(changes: Iterable<Change<SeenObject>>, heard: Heard): Generator<Notice> {
     for (const change of changes) {
-      const object = change.kind === 'gone' ? change.before : change.now;
-      const key = this.keyOf(object);
+      const object = subjectOf(change);
+      const about = this.#about(object);
       const decision = relevance(change, heard);
-      if (decision.act) yield { key, generation: object.generation, ...decision };
-      else this.#options.log.debug({ object: displayKey(key), skipped: decision.because }, 'change skipped');
-      if (vanished(change)) this.#reportVanished(key);
+      if (decision.act) yield { ...about, ...decision };
+      else this.#options.log.debug({ object: displayKey(about.key), skipped: decision.because }, 'change skipped');
+      if (vanished(change)) this.#reportVanished(about.key);
       if (freesItsWorkspace(change)) yield* this.#nextWinners(object);
     }
   }
 
   #reportVanished(key: ObjectKey): void {
-    const { log, onVanished } = this.#options;
+    const { log, followed } = this.#options;
     log.warn({ object: displayKey(key), uid: key.uid }, 'gone without a deletion that was seen: look for orphans');
-    onVanished?.();
+    followed.vanished += 1;
   }
 
   /** In kcp mode one object of a workspace is served: when it is gone, another may be the next. */
   *#nextWinners(gone: SeenObject): Generator<Notice> {
-    if (this.#options.mode !== 'kcp') return;
+    if (this.mode !== 'kcp') return;
     for (const other of othersInWorkspace(gone, this.seen))
-      yield { key: this.keyOf(other), generation: other.generation, reason: 'WinnerGone', priority: 'user' };
+      yield { ...this.#about(other), reason: 'WinnerGone', priority: 'user' };
+  }
+
+  #about(seen: SeenObject): Pick<Notice, 'key' | 'generation'> {
+    return { key: this.keyOf(seen), generation: seen.generation };
   }
 }

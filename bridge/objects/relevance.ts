@@ -1,31 +1,7 @@
-import type { Reason } from '../../shared/events/catalogue.ts';
 import { OPERATION_RECONCILE } from '../../shared/names.ts';
-import type { Priority } from '../../shared/queue/publisher.ts';
+import { act, type Decision, type Heard, skip } from '../watch/decision.ts';
 import type { Change } from '../watch/seen.ts';
 import type { SeenObject } from './seen-objects.ts';
-
-/** How the bridge heard of a change: in the first list after its start, in a later list, or from a running watch. */
-export type Heard = 'first-list' | 'relist' | 'watch';
-
-export type SkipReason =
-  | 'Unchanged'
-  | 'StatusOrMetadataOnly'
-  | 'OperationDone'
-  | 'ObjectGone'
-  | 'RequestCreated'
-  | 'RequestUnchanged'
-  | 'BindingUnchanged'
-  | 'NoSuchObject'
-  | 'ModeNotRunning'
-  | 'NotReferenced'
-  | 'ConfigUnchanged';
-
-export type Decision =
-  | { readonly act: true; readonly reason: Reason; readonly priority: Priority }
-  | { readonly act: false; readonly because: SkipReason };
-
-export const act = (reason: Reason, priority: Priority): Decision => ({ act: true, reason, priority });
-export const skip = (because: SkipReason): Decision => ({ act: false, because });
 
 /**
  * Step 4, pure: whether a change of a Service API object needs work, or why not. Status, finalizers and labels don't:
@@ -45,7 +21,7 @@ export function relevance(change: Change<SeenObject>, heard: Heard): Decision {
   if (now.deleting && !before.deleting) return act('Deleting', 'user');
   if (now.generation !== before.generation) return act('Changed', 'user');
   // Without it nothing would hold the object until what was installed is removed.
-  if (before.claimed && !now.claimed && !now.deleting) return act('FinalizerLost', 'user');
+  if (before.hasFinalizer && !now.hasFinalizer && !now.deleting) return act('FinalizerLost', 'user');
   if (now.operation !== before.operation) return operationChanged(before.operation, now.operation);
   return skip('StatusOrMetadataOnly');
 }
@@ -61,7 +37,7 @@ function operationChanged(before: string | undefined, now: string | undefined): 
  * was lost. Nothing is concluded from that; what is left of it is for people to look at.
  */
 export function vanished(change: Change<SeenObject>): boolean {
-  return change.kind === 'gone' && change.before.claimed && !change.before.deleting;
+  return change.kind === 'gone' && change.before.hasFinalizer && !change.before.deleting;
 }
 
 /** Whether an object of that name and uid is not there any more: in kcp mode the others of its workspace may win now. */

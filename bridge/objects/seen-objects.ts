@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { type Mode, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
 import { OPERATION_ANNOTATION } from '../../shared/names.ts';
-import type { Identified } from '../watch/seen.ts';
+import type { Identified, Seen } from '../watch/seen.ts';
 
 /** kcp's annotation with the logical cluster that an object of a wildcard list lives in. */
 export const KCP_CLUSTER_ANNOTATION = 'kcp.io/cluster';
@@ -17,7 +17,7 @@ export interface SeenObject extends Identified {
   readonly resourceVersion: string;
   readonly deleting: boolean;
   /** It carries our finalizer. */
-  readonly claimed: boolean;
+  readonly hasFinalizer: boolean;
   /** Value of the annotation `openmcp.cloud/operation`. */
   readonly operation: string | undefined;
 }
@@ -33,7 +33,7 @@ export function seenObject(mode: Mode, { metadata }: KubeObject, finalizer?: str
     generation: metadata.generation ?? 0,
     resourceVersion: metadata.resourceVersion ?? '',
     deleting: metadata.deletionTimestamp !== undefined,
-    claimed: finalizer !== undefined && (metadata.finalizers ?? []).includes(finalizer),
+    hasFinalizer: finalizer !== undefined && (metadata.finalizers ?? []).includes(finalizer),
     operation: metadata.annotations?.[OPERATION_ANNOTATION],
   };
 }
@@ -41,4 +41,9 @@ export function seenObject(mode: Mode, { metadata }: KubeObject, finalizer?: str
 export function keyOfSeen(provider: string, mode: Mode, seen: SeenObject): ObjectKey {
   const [namespace, name] = seen.id.split('/') as [string, string];
   return { provider, mode, cluster: seen.group, namespace, name, uid: seen.uid };
+}
+
+/** Pure: those that share a workspace with an object, which is gone. */
+export function othersInWorkspace(gone: SeenObject, seen: Seen<SeenObject>): SeenObject[] {
+  return [...seen.inGroup(gone.group)].filter((other) => other.id !== gone.id);
 }

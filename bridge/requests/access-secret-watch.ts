@@ -2,11 +2,11 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
-import type { SecretIndex } from '../objects/fan-out.ts';
 import type { Sender } from '../send/sender.ts';
-import { type Change, type Identified, Seen } from '../watch/seen.ts';
 import type { WatchTuning } from '../tuning.ts';
-import { WatchLoop } from '../watch/loop.ts';
+import { KindWatch } from '../watch/kind-watch.ts';
+import type { Change, Identified } from '../watch/seen.ts';
+import type { SecretIndex } from './secret-index.ts';
 
 interface SeenSecret extends Identified {
   readonly resourceVersion: string;
@@ -26,48 +26,24 @@ export interface AccessSecretWatchOptions {
  * provider embedded in an installation follows. Metadata only: contents of other people's Secrets are nobody's business.
  * It makes that faster and nothing else depends on it, so it says nothing about readiness.
  */
-export class AccessSecretWatch {
-  readonly #options: AccessSecretWatchOptions;
-  readonly #seen = new Seen<SeenSecret>();
-  readonly #loop: WatchLoop<KubeObject, SeenSecret>;
-  #listed = false;
-
-  constructor(options: AccessSecretWatchOptions) {
-    this.#options = options;
-    const { platform, tuning, log } = options;
-    this.#loop = new WatchLoop<KubeObject, SeenSecret>(
-      { client: platform, type: SECRETS, selection: { metadataOnly: true }, digest },
-      {
-        replaced: (items) => this.#replaced(items),
-        event: (kind, item) => this.#changed(this.#seen.apply(kind, item)),
-      },
-      { tuning, log },
-    );
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): void {
-    this.#loop.stop();
-  }
-
-  #replaced(items: readonly SeenSecret[]): void {
-    const changes = this.#seen.replaceAll(items);
-    // At the start every object is looked at anyway.
-    if (this.#listed) for (const change of changes) this.#changed(change);
-    this.#listed = true;
-  }
-
-  #changed(change: Change<SeenSecret> | undefined): void {
+export function accessSecretWatch(options: AccessSecretWatchOptions): KindWatch<KubeObject, SeenSecret> {
+  const { platform: client, index, sender } = options;
+  const changed = (change: Change<SeenSecret>): void => {
     // One that appears was not there when access was granted, or is what the grant was about: that wakes the object itself.
-    if (!change || change.kind === 'added') return;
+    if (change.kind === 'added') return;
     if (change.kind === 'changed' && change.before.resourceVersion === change.now.resourceVersion) return;
     const { group, id } = change.before;
-    const key = this.#options.index.find(group, id);
-    if (key) this.#options.sender.remember({ key, reason: 'AccessChanged', priority: 'background' });
-  }
+    const key = index.find(group, id);
+    if (key) sender.remember({ key, reason: 'AccessChanged', priority: 'background' });
+  };
+  return new KindWatch<KubeObject, SeenSecret>({
+    ...options,
+    client,
+    type: SECRETS,
+    selection: { metadataOnly: true },
+    digest,
+    changed: (changes) => changes.forEach(changed),
+  });
 }
 
 function digest({ metadata }: KubeObject): SeenSecret | undefined {

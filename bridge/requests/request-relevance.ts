@@ -1,4 +1,4 @@
-import { act, type Decision, type Heard, skip } from '../objects/relevance.ts';
+import { act, type Decision, type Heard, skip } from '../watch/decision.ts';
 import type { Change } from '../watch/seen.ts';
 import type { SeenRequest } from './seen-requests.ts';
 

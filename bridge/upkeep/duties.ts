@@ -6,6 +6,7 @@ import type { Priority } from '../../shared/queue/publisher.ts';
 import type { EpochKeeper } from './epoch.ts';
 import type { Sender } from '../send/sender.ts';
 import { repeat } from './repeat.ts';
+import type { Part } from '../part.ts';
 import type { BridgeTuning } from '../tuning.ts';
 
 /** So many are looked at in one go. */
@@ -104,4 +105,10 @@ async function publishAll(
   await Promise.all(Array.from({ length: Math.min(tuning.sendConcurrency, batch.length) }, work));
   // Said once, after all the others had their turn.
   if (problem) throw problem;
+}
+
+/** The same as a part of the bridge. */
+export function duties(options: DutyOptions): Part {
+  let end: (() => void) | undefined;
+  return { start: () => void (end ??= startDuties(options)), stop: () => end?.() };
 }

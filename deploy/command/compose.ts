@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { type Bridge, type BridgeStats, startBridge } from '../../bridge/bridge.ts';
+import { type Bridge, startBridge } from '../../bridge/bridge.ts';
+import type { BridgeStats } from '../../bridge/part.ts';
 import type { LeaderElection } from '../../bridge/lead/leader.ts';
 import type { BridgeTuning } from '../../bridge/tuning.ts';
 import { messageOf } from '../../shared/errors.ts';
@@ -21,7 +22,7 @@ import { LEASE_MARGIN_MS, LEASE_MS, LEASE_RENEWAL_MS, RUN_LIMIT_MS } from '../..
 import type { WorkspaceTuning } from '../../shared/kcp/workspace-port.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import { type RunningWorker, startWorker } from '../../functions/host/worker.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { FunctionRuntime } from '../../functions/runtime.ts';
 
 export interface RuntimeOptions {

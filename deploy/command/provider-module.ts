@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
-import { type Provider, renamed } from '../../shared/provider/define.ts';
+import { type Provider, renamed } from '../../shared/provider/provider.ts';
 
 /**
  * Loads the provider: `--provider`, else `SERVICE_PROVIDER_MODULE`, else the field `serviceProvider` of the

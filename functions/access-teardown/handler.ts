@@ -3,7 +3,7 @@ import { isNotFound } from '../../shared/kube/api-error.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
-import { again, done, waiting } from '../../shared/model/outcome.ts';
+import { again, done, waiting } from '../../shared/events/outcome.ts';
 import { reportTerminating } from '../../shared/status.ts';
 import { requestIdentities } from '../requests/desired.ts';
 import { removeRequest } from '../requests/requests.ts';

@@ -9,7 +9,7 @@ import type { AccessRequest, AccessSpec, ClusterRequest, PolicyRule, Secret } fr
 import { mergePatchOf } from '../../shared/model/json.ts';
 import { MANAGED_BY_LABEL, requestName, shortenName } from '../../shared/names.ts';
 import { localAddresses } from './decide-local-access.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 
 const POLL_MS = 500;
 

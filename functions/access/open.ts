@@ -10,7 +10,7 @@ import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { equal } from '../../shared/model/json.ts';
 import { keepSecret } from '../../shared/redact.ts';
-import type { Cluster } from '../../shared/provider/define.ts';
+import type { Cluster } from '../../shared/provider/context.ts';
 import type { Run } from '../step/run.ts';
 import type { LocalAddresses } from './decide-local-access.ts';
 import type { SecretReference } from '../step/verdict.ts';

@@ -1,7 +1,7 @@
 import type { Secret } from '../../shared/model/access.ts';
 import { equal, mergePatchOf } from '../../shared/model/json.ts';
 import { MANAGED_BY_LABEL, OBJECT_ANNOTATION, shortenName } from '../../shared/names.ts';
-import type { DesiredCopy } from '../../shared/provider/references.ts';
+import type { DesiredCopy } from './decide-copies.ts';
 
 /** Whose copies they are. */
 export interface CopyOwner {

@@ -5,7 +5,7 @@ import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { managedLabels, OBJECT_ANNOTATION, requestName } from '../../shared/names.ts';
 import type { Run } from '../step/run.ts';
-import type { DesiredCopy } from '../../shared/provider/references.ts';
+import type { DesiredCopy } from './decide-copies.ts';
 
 type Record_ = KubeObjectOf<{ data?: { copies?: string } }>;
 

@@ -4,11 +4,11 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
-import type { DeleteContext, ServiceObjectOf } from '../../shared/provider/define.ts';
+import type { DeleteContext, ServiceObjectOf } from '../../shared/provider/context.ts';
 import type { Run } from '../step/run.ts';
 import { type CopyOwner, decideCopy, isOurCopy, outdatedCopies } from './decide-copy.ts';
 import { CopyRecord } from './record.ts';
-import { type DesiredCopy, desiredCopies } from '../../shared/provider/references.ts';
+import { type DesiredCopy, desiredCopies } from './decide-copies.ts';
 
 type Context = DeleteContext<unknown>;
 

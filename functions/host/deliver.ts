@@ -3,7 +3,7 @@ import { messageOf } from '../../shared/errors.ts';
 import { type FunctionName, OBJECT_CHANGED, type Reason, RECEIVER } from '../../shared/events/catalogue.ts';
 import { parseServiceEvent, type ServiceEvent, serviceEvent } from '../../shared/events/service-event.ts';
 import { displayKey, formatObjectKey } from '../../shared/model/object-key.ts';
-import { failed, type Outcome } from '../../shared/model/outcome.ts';
+import { failed, type Outcome } from '../../shared/events/outcome.ts';
 import type { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import type { Priority, Publisher } from '../../shared/queue/publisher.ts';
 import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';

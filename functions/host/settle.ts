@@ -1,4 +1,4 @@
-import type { Outcome } from '../../shared/model/outcome.ts';
+import type { Outcome } from '../../shared/events/outcome.ts';
 import type { Settlement } from '../../shared/queue/delivery-state.ts';
 import { BACKOFF_FIRST_MS, BACKOFF_LIMIT_MS, SAFETY_TIMER_MS } from '../../shared/tuning.ts';
 

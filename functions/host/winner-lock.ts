@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
-import { again, type Outcome } from '../../shared/model/outcome.ts';
+import { again, type Outcome } from '../../shared/events/outcome.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { claimMember } from '../../shared/queue/keys.ts';
 

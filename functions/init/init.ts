@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { crdTargets } from './decide-targets.ts';
 import { installCrds } from './install-crds.ts';
 import { registerKind } from './register-kind.ts';

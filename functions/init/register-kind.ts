@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { SERVICE_PROVIDERS } from '../../shared/kube/resources.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 
 type ServiceProvider = KubeObjectOf<{
   status?: { observedGeneration?: number; resources?: { group: string; version: string; kind: string }[] };

@@ -1,7 +1,7 @@
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import { MANAGED_BY_LABEL, RUNTIME_LABEL, shortenName } from '../../shared/names.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { inRemovalOrder, type Owned, ownerKey } from './decide-orphans.ts';
 
 /** Everything on the platform cluster that the provider has for tenants' objects, in the order of its removal. */

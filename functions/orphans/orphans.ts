@@ -1,7 +1,7 @@
 import { messageOf } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { isConflict } from '../../shared/kube/api-error.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { type Owned, orphanVerdict, type OrphanVerdict } from './decide-orphans.ts';
 import { findOwned } from './find.ts';
 import { presenceOf, type PresencePorts } from './presence.ts';

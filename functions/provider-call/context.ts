@@ -24,7 +24,7 @@ import type {
   ProviderContext,
   ServiceObjectOf,
   StatusReporter,
-} from '../../shared/provider/define.ts';
+} from '../../shared/provider/context.ts';
 import type { Run } from '../step/run.ts';
 
 /** Collects what a provider reports during one call. */

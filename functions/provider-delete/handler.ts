@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import { milliseconds } from '../../shared/model/duration.ts';
-import { again, done } from '../../shared/model/outcome.ts';
+import { again, done } from '../../shared/events/outcome.ts';
 import { CONDITION_UNINSTALLED } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../step/verdict.ts';
@@ -9,7 +9,7 @@ import { removeCopies } from '../copies/sync.ts';
 import { flowPosition } from '../step/flow.ts';
 import { backToStart } from '../step/precondition.ts';
 import { deleteContext, ReportCollector, untilStopped } from '../provider-call/context.ts';
-import type { ServiceObjectOf } from '../../shared/provider/define.ts';
+import type { ServiceObjectOf } from '../../shared/provider/context.ts';
 import type { Step } from '../step/run.ts';
 
 /** Lets the provider remove what it installed, until it says that all is gone. Requires: being deleted, not Uninstalled. */

@@ -1,7 +1,7 @@
 import { hasFinalizer } from '../../shared/finalizers.ts';
 import { milliseconds } from '../../shared/model/duration.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { again, done, type Outcome, waiting } from '../../shared/model/outcome.ts';
+import { again, done, type Outcome, waiting } from '../../shared/events/outcome.ts';
 import {
   CONDITION_INSTALL_STARTED,
   CONDITION_READY,
@@ -10,7 +10,7 @@ import {
   type StatusReport,
 } from '../../shared/status.ts';
 import { flowPosition } from '../step/flow.ts';
-import type { CallResult } from '../../shared/provider/define.ts';
+import type { CallResult } from '../../shared/provider/context.ts';
 import type { StepResult } from '../step/run.ts';
 
 /** Not being deleted, and ours: the finalizer is the claim, also to be the one that a workspace is served by. */

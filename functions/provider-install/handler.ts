@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../shared/errors.ts';
-import { done } from '../../shared/model/outcome.ts';
+import { done } from '../../shared/events/outcome.ts';
 import { reportReady } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../step/verdict.ts';

@@ -2,7 +2,7 @@ import { isRuntimeError, messageOf, RuntimeError } from '../../shared/errors.ts'
 import type { AccessMethod, AccessSpec } from '../../shared/model/access.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { neverStarted } from '../step/flow.ts';
-import type { ServiceObjectOf } from '../../shared/provider/define.ts';
+import type { ServiceObjectOf } from '../../shared/provider/context.ts';
 import type { Run } from '../step/run.ts';
 import {
   type DesiredRequest,

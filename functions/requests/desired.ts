@@ -12,7 +12,7 @@ import {
   shortenName,
   workspaceNamespace,
 } from '../../shared/names.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { requestNamespaces, type RequestNamespace } from '../../shared/provider/registration.ts';
 
 /** What leads to the requests of one registration; depends on nothing but the object's name and the provider. */

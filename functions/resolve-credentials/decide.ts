@@ -1,6 +1,6 @@
 import { DELETE_REQUESTED, INSTALL_REQUESTED, TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { again, done, waiting } from '../../shared/model/outcome.ts';
+import { again, done, waiting } from '../../shared/events/outcome.ts';
 import {
   CONDITION_UNINSTALLED,
   isDeleting,

@@ -4,7 +4,7 @@ import { isInvalid, isNotFound } from '../../shared/kube/api-error.ts';
 import { ACCESS_REQUESTS } from '../../shared/kube/resources.ts';
 import type { AccessRequest } from '../../shared/model/access.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { done } from '../../shared/model/outcome.ts';
+import { done } from '../../shared/events/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_RECONCILE } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { ensureAccess } from '../access/access.ts';

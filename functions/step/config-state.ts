@@ -4,7 +4,7 @@ import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { isDeleting } from '../../shared/status.ts';
 import type { RuntimeConfig } from '../../shared/provider/types.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from './flow.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 
 /** The ProviderConfig as one invocation found it. */
 export type ConfigState =

@@ -1,7 +1,7 @@
 import { messageOf, PermanentError, RuntimeError } from '../../shared/errors.ts';
 import { isConflict, isForbidden, isNotFound } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { again, done, failed, type Outcome } from '../../shared/model/outcome.ts';
+import { again, done, failed, type Outcome } from '../../shared/events/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_IGNORE } from '../../shared/names.ts';
 import { redact } from '../../shared/redact.ts';
 import { REASON_RECONCILE_ERROR, reportNotReady, type StatusReport, statusPatch } from '../../shared/status.ts';

@@ -1,5 +1,5 @@
 import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
-import { done } from '../../shared/model/outcome.ts';
+import { done } from '../../shared/events/outcome.ts';
 import type { StepResult } from './run.ts';
 
 /**

@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
-import type { Outcome } from '../../shared/model/outcome.ts';
+import type { Outcome } from '../../shared/events/outcome.ts';
 import type { StatusReport } from '../../shared/status.ts';
 import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import type { ClientCache } from '../../shared/kube/client-cache.ts';
 import type { ConfigState } from './config-state.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 
 /** One invocation: whose turn it is, and all that a function may use. Clients in it refuse a stale holder's requests. */
 export interface Run {

@@ -1,140 +1,16 @@
-import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { RuntimeError } from '../errors.ts';
-import type { KubeClient } from '../kube/ports.ts';
-import type { PermissionClaim, PermissionsRequest } from '../model/access.ts';
-import type { Duration } from '../model/duration.ts';
-import type { Condition, ObjectMeta } from '../model/kubernetes.ts';
-import type { Mode } from '../model/object-key.ts';
-import type { Computed, DeclaredAccess, ManagedLabels, Registration } from './registration.ts';
-import type { ResourcePhase } from './schema/fixed-schemas.ts';
-import type { ProviderConfigApi, ServiceApi } from './types.ts';
+import type { PermissionClaim } from '../model/access.ts';
+import type { CallResult, DeleteContext, InitContext, ProviderContext, ServiceObjectOf } from './context.ts';
+import {
+  type AccessOptions,
+  type ConfiguredProvider,
+  DNS_LABEL,
+  type OnboardingRights,
+  type Provider,
+} from './provider.ts';
 import type { ReferencedSecret } from './references.ts';
-
-/** A tenant's order, as the provider sees it. */
-export interface ServiceObjectOf<Spec> {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Readonly<ObjectMeta>;
-  readonly spec: Spec;
-  readonly status: Readonly<Record<string, unknown>>;
-}
-
-/** One of the tenant's clusters, ready to use. */
-export interface Cluster {
-  /** Refuses requests once the invocation has ended or `ctx.signal` has fired. */
-  readonly client: KubeClient;
-  /** Kubeconfig (YAML), to embed in what the provider installs. It is a credential: never log it. */
-  readonly kubeconfig: string;
-  /** The Secret on the platform cluster that holds it, e.g. for a HelmRelease's `kubeConfig.secretRef`. */
-  readonly secretRef: { readonly name: string; readonly namespace: string; readonly key: string };
-}
-
-/** An object that the provider installed, as tenants see it in `status.resources`. */
-export interface ManagedResource {
-  apiGroup?: string;
-  kind: string;
-  name: string;
-  namespace?: string;
-  phase: ResourcePhase;
-  message?: string;
-}
-
-/**
- * What the provider reports about the object. The runtime writes it when the call returns, and only where it differs.
- * Without a report, a call that returns means Ready and one that throws means ReconcileError.
- */
-export interface StatusReporter {
-  /** Not ready yet. `reason` is a CamelCase word. */
-  progressing(reason: string, message: string): void;
-  ready(message?: string): void;
-  /** A condition of the provider's own; the type `Ready` and those of the runtime are refused. */
-  condition(condition: Pick<Condition, 'type' | 'status' | 'reason' | 'message'>): void;
-  /** The objects that were installed, as `status.resources`; replaces the list of before. */
-  resources(resources: readonly ManagedResource[]): void;
-  /** Fields of the provider's own status; `undefined` removes one. */
-  set(fields: Record<string, unknown>): void;
-}
-
-/** What every call gets; the same fields in both modes. */
-export interface CommonContext<Config> {
-  /** Null when the provider orders none. */
-  readonly workload: Cluster | null;
-  /** The clusters of `access.clusters`, by their ids; without those to which no access was asked. */
-  readonly clusters: Readonly<Record<string, Cluster>>;
-  /** Where the object lives: the onboarding cluster, or the workspace as far as the APIExport reaches. */
-  readonly home: KubeClient;
-  readonly platform: KubeClient;
-  /** The tenant's namespace on the platform cluster. Names in it are shared with other providers: prefix yours. */
-  readonly tenantNamespace: string;
-  /** The provider's own namespace on the platform cluster. */
-  readonly providerNamespace: string;
-  /** Stable for a tenant: `<namespace>/<name>` of the control plane, or the logical cluster's name. */
-  readonly identity: string;
-  readonly mode: Mode;
-  readonly config: Config;
-  /** Fires when the call should end: lease lost, run limit, or the object is being deleted during an install. */
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  readonly status: StatusReporter;
-}
-
-/** What `createOrUpdate` gets. */
-export interface ProviderContext<Config> extends CommonContext<Config> {
-  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
-  readonly mcp: Cluster;
-  readonly mcpGone: false;
-}
-
-/**
- * What `delete` gets. A kcp workspace may be deleted before, or together with, what was ordered in it: then there is no
- * end user cluster any more, its content is gone, and what remains to be removed is on the platform and the workload
- * cluster.
- */
-export type DeleteContext<Config> =
-  ProviderContext<Config> | (CommonContext<Config> & { readonly mcp: null; readonly mcpGone: true });
-
-/** Nothing: done. `requeueAfter`: not yet, look again after that time. */
-export type CallResult = void | { requeueAfter: Duration };
-
-/** `init` installs types and ends; `run` serves objects for years. So their rights are asked for apart. */
-export interface OnboardingRights {
-  init?: PermissionsRequest[];
-  run?: PermissionsRequest[];
-}
-
-/** What a provider's own initialisation gets. */
-export interface InitContext {
-  readonly platform: KubeClient;
-  readonly onboarding: KubeClient;
-  /** The provider's own namespace on the platform cluster. */
-  readonly providerNamespace: string;
-  readonly environment: string | undefined;
-  /** Installs CRDs onto the cluster that their label `openmcp.cloud/cluster` names, and waits until they are served. */
-  installCrds(crds: readonly object[]): Promise<void>;
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-}
-
-/** Which clusters a provider gets into, and with which rights. */
-export interface AccessOptions<Spec, Config, Data> {
-  /** The end user cluster. */
-  mcp: Computed<DeclaredAccess, Spec, Config, Data>;
-  /** The workload cluster; default: no rights. */
-  workload?: Computed<DeclaredAccess, Spec, Config, Data>;
-  /** Further clusters, by ids of the provider's own; the key in `ctx.clusters` and default end of their names. */
-  clusters?: Record<string, Registration<Spec, Config, Data>>;
-  /**
-   * Called once in each pass; what it returns is given to everything that is computed here. What it throws is retried.
-   */
-  additionalData?: (
-    object: ServiceObjectOf<Spec>,
-    config: Config,
-    io: { platform: KubeClient; home: KubeClient; tenantNamespace: string },
-  ) => Data | Promise<Data>;
-  /** Other labels than the default on an object's requests. They have to stay the same for the object's whole life. */
-  labels?: (object: { namespace: string; name: string }, id: string) => ManagedLabels;
-}
+import type { ProviderConfigApi, ServiceApi } from './types.ts';
 
 interface CommonOptions<Spec extends z.ZodType, Config extends z.ZodType, Data> {
   /** Name of the provider and of its ProviderConfig; a DNS label. `--provider-name` overrides it at run time. */
@@ -193,33 +69,6 @@ export interface KcpProviderOptions<
 
 export type ProviderOptions<Spec extends z.ZodType, Config extends z.ZodType, Data = undefined> =
   StandardProviderOptions<Spec, Config, Data> | KcpProviderOptions<Spec, Config, Data>;
-
-/** A provider with every default filled in. The runtime needs no more of its types than that. */
-export interface Provider {
-  readonly name: string;
-  readonly api: ServiceApi<z.ZodType>;
-  readonly config: ProviderConfigApi<z.ZodType> | undefined;
-  readonly workloadCluster: boolean;
-  readonly access: Required<Pick<AccessOptions<unknown, unknown, unknown>, 'mcp' | 'workload' | 'clusters'>> &
-    Pick<AccessOptions<unknown, unknown, unknown>, 'additionalData' | 'labels'>;
-  readonly kcp: { exportName: string; permissionClaims: readonly PermissionClaim[] } | undefined;
-  readonly finalizer: string;
-  readonly controllerName: string;
-  readonly onboardingControllerName: string;
-  readonly onboarding: OnboardingRights;
-  readonly init: ((ctx: InitContext) => Promise<void>) | undefined;
-  readonly referencedSecrets: ((config: unknown) => readonly (string | ReferencedSecret<unknown>)[]) | undefined;
-  readonly referencedConfigMaps: ((config: unknown) => readonly string[]) | undefined;
-  createOrUpdate(ctx: ProviderContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
-  delete(ctx: DeleteContext<unknown>, object: ServiceObjectOf<unknown>): Promise<CallResult>;
-}
-
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-
-/** A provider that has a ProviderConfig. */
-export interface ConfiguredProvider extends Provider {
-  readonly config: ProviderConfigApi<z.ZodType>;
-}
 
 /**
  * Declares a service provider.
@@ -290,17 +139,4 @@ function registrationProblem(clusters: Record<string, { suffix?: string }>): str
     taken.set(suffix, id);
   }
   return undefined;
-}
-
-/** The same provider under another name, as `--provider-name` asks. Names derived from the old one follow. */
-export function renamed(provider: Provider, name: string): Provider {
-  if (!DNS_LABEL.test(name))
-    throw new RuntimeError('INVALID_SETTINGS', `--provider-name ${name}: must be a DNS label (a-z, 0-9, hyphens)`);
-  const follow = (value: string): string => (value === provider.name ? name : value);
-  return {
-    ...provider,
-    name,
-    controllerName: follow(provider.controllerName),
-    onboardingControllerName: follow(provider.onboardingControllerName),
-  };
 }

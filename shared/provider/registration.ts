@@ -1,6 +1,6 @@
 import type { AccessSpec, ObjectReference, OidcSpec } from '../model/access.ts';
 import { mcpNamespace, nameUuid } from '../names.ts';
-import type { ServiceObjectOf } from './define.ts';
+import type { ServiceObjectOf } from './context.ts';
 
 /** Something fixed, or computed anew in each pass from the object, the ProviderConfig and `access.additionalData`. */
 export type Computed<Value, Spec, Config, Data> =

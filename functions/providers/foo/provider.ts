@@ -1,12 +1,14 @@
+import {
+  type AccessSpec,
+  CONFIG_MAPS,
+  defineProvider,
+  type KubeClient,
+  type KubeObjectOf,
+  providerConfig,
+  serviceApi,
+  shortenName,
+} from 'service-provider-runtime';
 import { z } from 'zod';
-import type { KubeClient } from '../../../shared/kube/ports.ts';
-import { CONFIG_MAPS } from '../../../shared/kube/resources.ts';
-import type { AccessSpec } from '../../../shared/model/access.ts';
-import type { KubeObjectOf } from '../../../shared/model/kubernetes.ts';
-import { shortenName } from '../../../shared/names.ts';
-import { providerConfig } from '../../../shared/provider/provider-config.ts';
-import { serviceApi } from '../../../shared/provider/service-api.ts';
-import { defineProvider } from '../../../shared/provider/define.ts';
 
 /**
  * The reference provider: the smallest one that does all a provider does. For every Foo it keeps one ConfigMap on the

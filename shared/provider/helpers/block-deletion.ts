@@ -3,7 +3,7 @@ import type { KubeClient } from '../../kube/ports.ts';
 import { CRDS } from '../../kube/resources.ts';
 import type { Duration } from '../../model/duration.ts';
 import type { KubeObject, ResourceType } from '../../model/kubernetes.ts';
-import type { StatusReporter } from '../define.ts';
+import type { StatusReporter } from '../context.ts';
 import { deletionBlocked, type KindCount } from './decide-blocked.ts';
 
 export interface BlockDeletionOptions {

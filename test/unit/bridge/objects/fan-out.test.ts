@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import {
-  ControlPlaneIndex,
-  type KnownObjects,
-  objectOfRequest,
-  othersInWorkspace,
-  SecretIndex,
-} from '../../../../bridge/objects/fan-out.ts';
+import { ControlPlaneIndex } from '../../../../bridge/objects/control-plane-index.ts';
+import type { KnownObjects } from '../../../../bridge/objects/followed.ts';
+import { othersInWorkspace, type SeenObject } from '../../../../bridge/objects/seen-objects.ts';
+import { objectOfRequest } from '../../../../bridge/requests/object-of-request.ts';
+import { SecretIndex } from '../../../../bridge/requests/secret-index.ts';
 import { Seen } from '../../../../bridge/watch/seen.ts';
-import type { SeenObject } from '../../../../bridge/objects/seen-objects.ts';
 import type { SeenRequest } from '../../../../bridge/requests/seen-requests.ts';
 import { mcpNamespace } from '../../../../shared/names.ts';
 
@@ -18,7 +15,7 @@ const object = (group: string, id: string, uid = id): SeenObject => ({
   generation: 1,
   resourceVersion: '1',
   deleting: false,
-  claimed: false,
+  hasFinalizer: false,
   operation: undefined,
 });
 const request = (owner: string | undefined): SeenRequest => ({

@@ -9,7 +9,7 @@ const object = (fields: Partial<SeenObject> = {}): SeenObject => ({
   generation: 1,
   resourceVersion: '1',
   deleting: false,
-  claimed: false,
+  hasFinalizer: false,
   operation: undefined,
   ...fields,
 });
@@ -81,14 +81,14 @@ test('an object that was replaced by another of its name frees its workspace; on
 });
 
 test('an object that lost our finalizer gets it back, unless it is being deleted', () => {
-  expect(changed({ claimed: true }, { claimed: false })).toEqual(act('FinalizerLost', 'user'));
-  expect(changed({ claimed: true, deleting: true }, { claimed: false, deleting: true })).toEqual(
+  expect(changed({ hasFinalizer: true }, { hasFinalizer: false })).toEqual(act('FinalizerLost', 'user'));
+  expect(changed({ hasFinalizer: true, deleting: true }, { hasFinalizer: false, deleting: true })).toEqual(
     skip('StatusOrMetadataOnly'),
   );
 });
 
 test('an object that we held and that is gone without a deletion has vanished; others have not', () => {
-  expect(vanished({ kind: 'gone', before: object({ claimed: true }) })).toBe(true);
-  expect(vanished({ kind: 'gone', before: object({ claimed: true, deleting: true }) })).toBe(false);
+  expect(vanished({ kind: 'gone', before: object({ hasFinalizer: true }) })).toBe(true);
+  expect(vanished({ kind: 'gone', before: object({ hasFinalizer: true, deleting: true }) })).toBe(false);
   expect(vanished({ kind: 'gone', before: object() })).toBe(false);
 });

@@ -41,7 +41,7 @@ test('nothing but identity, versions, deletion and the operation annotation is k
     generation: 3,
     resourceVersion: '77',
     deleting: true,
-    claimed: false,
+    hasFinalizer: false,
     operation: 'reconcile',
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { backoffMs, settlementOf } from '../../../../functions/host/settle.ts';
 import { INSTALL_REQUESTED, OBJECT_CHANGED } from '../../../../shared/events/catalogue.ts';
-import { again, done, failed, type Outcome, waiting } from '../../../../shared/model/outcome.ts';
+import { again, done, failed, type Outcome, waiting } from '../../../../shared/events/outcome.ts';
 import type { Settlement } from '../../../../shared/queue/delivery-state.ts';
 
 const MIDDLE = 0.5;

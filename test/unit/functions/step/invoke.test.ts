@@ -8,7 +8,7 @@ import { PermanentError } from '../../../../shared/errors.ts';
 import { ApiError } from '../../../../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../../../../shared/kube/client.ts';
 import type { ServiceObject } from '../../../../shared/model/kubernetes.ts';
-import { done } from '../../../../shared/model/outcome.ts';
+import { done } from '../../../../shared/events/outcome.ts';
 import { reportProgressing } from '../../../../shared/status.ts';
 import { condition, deleting, kcpKey, provider, serviceObject, standardKey } from '../objects.ts';
 

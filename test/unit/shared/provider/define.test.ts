@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { defineProvider, renamed } from '../../../../shared/provider/define.ts';
+import { defineProvider } from '../../../../shared/provider/define.ts';
+import { renamed } from '../../../../shared/provider/provider.ts';
 import { GROUP, provider, providerOptions, withoutKcp } from '../../functions/objects.ts';
 
 describe('a provider', () => {

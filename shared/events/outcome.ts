@@ -1,4 +1,4 @@
-import type { EventType } from '../events/catalogue.ts';
+import type { EventType } from './catalogue.ts';
 
 /** What a function says at the end of one invocation; the delivery loop acts on it (see `functions/host/settle.ts`). */
 export type Outcome =

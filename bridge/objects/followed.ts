@@ -1,0 +1,67 @@
+import type { Reason } from '../../shared/events/catalogue.ts';
+import type { Mode, ObjectKey } from '../../shared/model/object-key.ts';
+import type { BridgeStats, Part } from '../part.ts';
+import type { Notice } from '../send/to-events.ts';
+import type { ObjectWatch } from './object-watch.ts';
+
+/** What is known of the objects when something that they depend on changes. */
+export interface KnownObjects {
+  /** False while there is nothing to follow, e.g. without kcp settings. */
+  runs(mode: Mode): boolean;
+  knows(key: ObjectKey): boolean;
+  /** The standard mode's object to which this ClusterRequest gives its control plane. */
+  ofControlPlane(request: { namespace: string; name: string }): ObjectKey | undefined;
+}
+
+/** The objects of both modes at all addresses that are followed at the moment. */
+export class FollowedObjects implements KnownObjects, Part {
+  /** Modes that run. */
+  readonly modes = new Set<Mode>();
+  /** Objects that we held and that went without a deletion that was seen. */
+  vanished = 0;
+  readonly #watches = new Set<ObjectWatch>();
+
+  add(watch: ObjectWatch): void {
+    this.#watches.add(watch);
+  }
+
+  remove(watch: ObjectWatch): void {
+    this.#watches.delete(watch);
+  }
+
+  runs(mode: Mode): boolean {
+    return this.modes.has(mode);
+  }
+
+  knows(key: ObjectKey): boolean {
+    const id = `${key.namespace}/${key.name}`;
+    return this.#of(key.mode).some(({ seen }) => seen.find(key.cluster, id)?.uid === key.uid);
+  }
+
+  ofControlPlane(request: { namespace: string; name: string }): ObjectKey | undefined {
+    for (const watch of this.#watches) {
+      const key = watch.ofControlPlane(request);
+      if (key) return key;
+    }
+    return undefined;
+  }
+
+  count(mode: Mode): number {
+    return this.#of(mode).reduce((sum, { seen }) => sum + seen.size, 0);
+  }
+
+  /** That every object has to be looked at, behind what users do meanwhile; may be walked through slowly. */
+  *everything(reason: Reason): Generator<Notice> {
+    for (const watch of this.#watches)
+      for (const seen of watch.seen.all())
+        yield { key: watch.keyOf(seen), generation: seen.generation, reason, priority: 'background' };
+  }
+
+  stats(): Partial<BridgeStats> {
+    return { vanishedObjects: this.vanished };
+  }
+
+  #of(mode: Mode): ObjectWatch[] {
+    return [...this.#watches].filter((watch) => watch.mode === mode);
+  }
+}
