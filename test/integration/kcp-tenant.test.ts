@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { isForbidden } from '../../shared/kube/api-error.ts';
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   API_EXPORT_ENDPOINT_SLICES,

@@ -1,13 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import pino from 'pino';
-import { type LeaseTimes } from '../../functions/host/lease.ts';
-import { startWorker } from '../../functions/host/worker.ts';
-import { isRuntimeError } from '../../shared/errors.ts';
-import { failed } from '../../shared/model/outcome.ts';
-import { DeliveryState } from '../../shared/queue/delivery-state.ts';
-import { queueKeys } from '../../shared/queue/keys.ts';
-import { BullPublisher } from '../../shared/queue/publisher.ts';
-import { connectRedis, senderConnection, workerConnection } from '../../shared/queue/redis.ts';
+import { type LeaseTimes } from '../../../functions/host/lease.ts';
+import { startWorker } from '../../../functions/host/worker.ts';
+import { isRuntimeError } from '../../../shared/errors.ts';
+import { failed } from '../../../shared/events/outcome.ts';
+import { DeliveryState } from '../../../shared/queue/delivery-state.ts';
+import { queueKeys } from '../../../shared/queue/keys.ts';
+import { BullPublisher } from '../../../shared/queue/publisher.ts';
+import { connectRedis, senderConnection, workerConnection } from '../../../shared/queue/redis.ts';
 
 /** A worker with an event loop of its own, which it blocks in its first invocation. */
 export interface ThreadOrder {

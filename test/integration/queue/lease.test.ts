@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { DeliveryState } from '../../../shared/queue/delivery-state.ts';
+import { connectRedis, senderConnection } from '../../../shared/queue/redis.ts';
+import { eventually } from '../../support/wait.ts';
+import { ignore, keyOf, keys, member, redisHarness, shop } from '../redis-harness.ts';
+
+const harness = redisHarness('queue-test');
+
+describe('the lease on an object', () => {
+  const scoreOf = async (set: string, of = member): Promise<number | undefined> => {
+    const score = await harness.redis.zscore(set, of);
+    return score === null ? undefined : Number(score);
+  };
+  const held = () => harness.redis.get(keys.lease(member));
+
+  test('is not granted without an epoch: the object is parked, once more for each attempt', async () => {
+    expect(await harness.state.acquire(shop, 'a', 1_000)).toBe(false);
+    expect(await harness.state.acquire(shop, 'a', 1_000)).toBe(false);
+    expect(await scoreOf(keys.parked)).toBe(2);
+    expect(await held()).toBeNull();
+  });
+
+  test('is granted in an epoch, to one holder, for its time', async () => {
+    await harness.state.beginEpoch(0);
+    expect(await harness.state.acquire(shop, 'a', 5_000)).toBe(true);
+    expect(await held()).toBe('a');
+    expect(await harness.redis.pttl(keys.lease(member))).toBeGreaterThan(4_000);
+    expect(await harness.state.acquire(shop, 'b', 60_000)).toBe(false);
+    expect(await held()).toBe('a');
+    expect(await harness.redis.pttl(keys.lease(member))).toBeLessThanOrEqual(5_000);
+    expect(await scoreOf(keys.parked)).toBe(1);
+    expect(await harness.state.acquire(keyOf('other'), 'b', 5_000)).toBe(true);
+  });
+
+  test('is not granted before the longest lease of the epoch before has surely ended', async () => {
+    await harness.state.beginEpoch(300);
+    expect(await harness.state.acquire(shop, 'a', 1_000)).toBe(false);
+    await sleep(200);
+    expect(await harness.state.acquire(shop, 'a', 1_000)).toBe(false);
+    await sleep(150);
+    expect(await harness.state.acquire(shop, 'a', 1_000)).toBe(true);
+  });
+
+  test('is not granted by a server that was set back to an older state, though everything looks healthy', async () => {
+    const id = await harness.state.beginEpoch(0);
+    expect(await harness.state.readEpoch()).toEqual({ id, sameServer: true });
+    await harness.server.command('SAVE');
+    await harness.server.restartFromDump();
+    await eventually('the connection is back', () => harness.redis.status === 'ready');
+    expect(await harness.state.readEpoch()).toEqual({ id, sameServer: false });
+    expect(await harness.state.acquire(shop, 'a', 1_000)).toBe(false);
+    expect(await scoreOf(keys.parked)).toBe(1);
+    await harness.state.beginEpoch(0);
+    expect(await harness.state.acquire(shop, 'a', 1_000)).toBe(true);
+  });
+
+  test('works where a service hides which server answers; an epoch is needed all the same', async () => {
+    await harness.redis.call('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all', '-info');
+    const options = senderConnection({ url: harness.server.url, username: 'limited', password: 'secret' });
+    // BullMQ and ioredis themselves ask for it at the start.
+    const limited = await connectRedis({ ...options, enableReadyCheck: false }, ignore);
+    try {
+      const hidden = new DeliveryState(limited, keys);
+      expect(await hidden.acquire(shop, 'a', 1_000)).toBe(false);
+      const id = await hidden.beginEpoch(0);
+      expect(await hidden.readEpoch()).toEqual({ id, sameServer: true });
+      expect(await hidden.acquire(shop, 'a', 1_000)).toBe(true);
+    } finally {
+      limited.disconnect();
+      await harness.redis.call('ACL', 'DELUSER', 'limited');
+    }
+  });
+
+  test('is renewed by its holder, who hears how often somebody came for the object', async () => {
+    await harness.state.beginEpoch(0);
+    await harness.state.acquire(shop, 'a', 1_000);
+    expect(await harness.state.renew(shop, 'a', 9_000)).toBe(0);
+    expect(await harness.redis.pttl(keys.lease(member))).toBeGreaterThan(8_000);
+    await harness.state.acquire(shop, 'b', 1_000);
+    await harness.state.acquire(shop, 'c', 1_000);
+    expect(await harness.state.renew(shop, 'a', 9_000)).toBe(2);
+  });
+
+  test('a stale holder can neither renew nor settle, and changes nothing by trying', async () => {
+    await harness.state.beginEpoch(0);
+    await harness.state.acquire(shop, 'a', 30);
+    await sleep(50);
+    expect(await harness.state.acquire(shop, 'b', 5_000)).toBe(true);
+    await harness.redis.zadd(keys.timers, 777, member);
+    await harness.redis.hset(keys.attempts, member, 3);
+
+    expect(await harness.state.renew(shop, 'a', 60_000)).toBeUndefined();
+    expect(await harness.state.settle(shop, 'a', { timer: { afterMs: 1 }, attempts: 'count' })).toBeUndefined();
+    expect(await harness.state.settle(shop, 'a', { timer: 'clear', attempts: 'clear' })).toBeUndefined();
+
+    expect(await held()).toBe('b');
+    expect(await harness.redis.pttl(keys.lease(member))).toBeLessThanOrEqual(5_000);
+    expect(await scoreOf(keys.timers)).toBe(777);
+    expect(await harness.state.attempts(shop)).toBe(3);
+  });
+
+  test('one that has ended with nobody after it is lost all the same', async () => {
+    await harness.state.beginEpoch(0);
+    await harness.state.acquire(shop, 'a', 20);
+    await sleep(40);
+    expect(await harness.state.renew(shop, 'a', 1_000)).toBeUndefined();
+    expect(await harness.state.settle(shop, 'a', { timer: { afterMs: 1 }, attempts: 'count' })).toBeUndefined();
+    expect(await scoreOf(keys.timers)).toBeUndefined();
+  });
+
+  test('settling gives the object back and says how often it was parked; the mark stays until it is published', async () => {
+    await harness.state.beginEpoch(0);
+    await harness.state.acquire(shop, 'a', 1_000);
+    await harness.state.acquire(shop, 'b', 1_000);
+    expect(await harness.state.settle(shop, 'a', { timer: 'keep', attempts: 'keep' })).toBe(1);
+    expect(await held()).toBeNull();
+    expect(await scoreOf(keys.parked)).toBe(1);
+    expect(await harness.state.acquire(shop, 'c', 1_000)).toBe(true);
+    await harness.state.forgetParked({ key: shop, member, score: '1' });
+    expect(await harness.state.settle(shop, 'c', { timer: 'keep', attempts: 'keep' })).toBe(0);
+  });
+
+  test('settling sets, keeps or clears the timer and the count of failures', async () => {
+    await harness.state.beginEpoch(0);
+    const settle = async (settlement: Parameters<DeliveryState['settle']>[2]): Promise<void> => {
+      await harness.state.acquire(shop, 'a', 1_000);
+      expect(await harness.state.settle(shop, 'a', settlement)).toBe(0);
+    };
+    const before = Date.now();
+    await settle({ timer: { afterMs: 5_000.4 }, attempts: 'count' });
+    const due = await scoreOf(keys.timers);
+    expect(due).toBeGreaterThanOrEqual(before + 5_000);
+    expect(due).toBeLessThanOrEqual(Date.now() + 5_000);
+    await settle({ timer: 'keep', attempts: 'count' });
+    expect(await scoreOf(keys.timers)).toBe(due);
+    expect(await harness.state.attempts(shop)).toBe(2);
+    await settle({ timer: { afterMs: 60_000 }, attempts: 'keep' });
+    expect(await scoreOf(keys.timers)).toBeGreaterThan(Date.now() + 50_000);
+    expect(await harness.state.attempts(shop)).toBe(2);
+    await settle({ timer: 'clear', attempts: 'clear' });
+    expect(await scoreOf(keys.timers)).toBeUndefined();
+    expect(await harness.state.attempts(shop)).toBe(0);
+  });
+});

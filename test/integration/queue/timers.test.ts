@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { formatObjectKey } from '../../../shared/model/object-key.ts';
+import { keyOf, keys, member, redisHarness, shop } from '../redis-harness.ts';
+
+const harness = redisHarness('queue-test');
+
+describe('timers and marks', () => {
+  test('those are due whose time has come, the oldest first, as many as asked for', async () => {
+    const now = Date.now();
+    await harness.redis.zadd(keys.timers, now - 1, formatObjectKey(keyOf('b')), now - 2, formatObjectKey(keyOf('a')));
+    await harness.redis.zadd(keys.timers, now + 5_000, formatObjectKey(keyOf('later')));
+    expect((await harness.state.dueTimers(now, 10)).map(({ key }) => key?.name)).toEqual(['a', 'b']);
+    expect((await harness.state.dueTimers(now, 1)).map(({ key }) => key?.name)).toEqual(['a']);
+  });
+
+  test('what is no object key can be forgotten, and holds up nothing', async () => {
+    await harness.redis.zadd(keys.timers, 1, 'garbage');
+    const [due] = await harness.state.dueTimers(Date.now(), 10);
+    expect(due).toEqual({ key: undefined, member: 'garbage', score: '1' });
+    if (due) await harness.state.forgetTimer(due);
+    expect(await harness.redis.zcard(keys.timers)).toBe(0);
+  });
+
+  test('a timer that was set anew, or a mark that was made again, outlives the one that was seen', async () => {
+    await harness.redis.zadd(keys.timers, 1, member);
+    const [timer] = await harness.state.dueTimers(Date.now(), 10);
+    await harness.redis.zadd(keys.timers, Date.now() + 9_000, member);
+    if (timer) await harness.state.forgetTimer(timer);
+    expect(await harness.redis.zcard(keys.timers)).toBe(1);
+
+    await harness.state.acquire(shop, 'a', 1_000);
+    const [mark] = await harness.state.releasedParked(10);
+    await harness.state.acquire(shop, 'a', 1_000);
+    if (mark) await harness.state.forgetParked(mark);
+    expect(await harness.redis.zscore(keys.parked, member)).toBe('2');
+    const [again] = await harness.state.releasedParked(10);
+    if (again) await harness.state.forgetParked(again);
+    expect(await harness.redis.zcard(keys.parked)).toBe(0);
+  });
+
+  test('a due time with many digits is forgotten by exactly that time', async () => {
+    await harness.redis.zadd(keys.timers, 1_795_989_123_457, member);
+    const [due] = await harness.state.dueTimers(2e12, 1);
+    expect(due?.score).toBe('1795989123457');
+    if (due) await harness.state.forgetTimer(due);
+    expect(await harness.redis.zcard(keys.timers)).toBe(0);
+  });
+
+  test('an object that nobody holds gets a timer, and none that is earlier is put off by it', async () => {
+    await harness.state.setTimer(shop, 60_000);
+    await harness.state.setTimer(shop, 10);
+    await harness.state.setTimer(shop, 60_000);
+    await sleep(15);
+    expect(await harness.state.dueTimers(Date.now(), 10)).toHaveLength(1);
+  });
+
+  test('parked objects that somebody holds are left for later', async () => {
+    await harness.state.beginEpoch(0);
+    await harness.state.acquire(shop, 'a', 5_000);
+    await harness.state.acquire(shop, 'b', 5_000);
+    await harness.redis.zincrby(keys.parked, 1, formatObjectKey(keyOf('free')));
+    expect((await harness.state.releasedParked(10)).map(({ key }) => key?.name)).toEqual(['free']);
+    await harness.state.settle(shop, 'a', { timer: 'keep', attempts: 'keep' });
+    expect((await harness.state.releasedParked(10)).map(({ key }) => key?.name)).toEqual(['free', 'shop']);
+  });
+
+  test('a claim has one holder until it is released by that holder, or its time is over', async () => {
+    expect(await harness.state.claim('claim|kcp|x', 'a', 5_000)).toBe(true);
+    expect(await harness.state.claim('claim|kcp|x', 'b', 5_000)).toBe(false);
+    expect(await harness.state.claim('claim|kcp|y', 'b', 50)).toBe(true);
+    await harness.state.releaseClaim('claim|kcp|x', 'b');
+    expect(await harness.state.claim('claim|kcp|x', 'b', 5_000)).toBe(false);
+    await harness.state.releaseClaim('claim|kcp|x', 'a');
+    expect(await harness.state.claim('claim|kcp|x', 'b', 5_000)).toBe(true);
+    await sleep(70);
+    expect(await harness.state.claim('claim|kcp|y', 'a', 5_000)).toBe(true);
+  });
+});
