@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { RuntimeError } from '../../shared/errors.ts';
-import { clientForOwnConfig, type HttpKubeClient, ownKubeConfig } from '../../shared/kube/client.ts';
+import { clientForOwnConfig, ownKubeConfig } from '../../shared/kube/own-config.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { createLogger, type LogLevel } from '../../shared/log.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
 import { loadProvider } from './provider-module.ts';

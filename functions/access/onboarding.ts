@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { RuntimeError } from '../../shared/errors.ts';
-import { clientForRotating, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientForRotating } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { type ClusterCredentials, kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, SECRETS } from '../../shared/kube/resources.ts';

@@ -1,5 +1,6 @@
 import { RuntimeError } from '../errors.ts';
-import { clientFor, type HttpKubeClient } from '../kube/client.ts';
+import { clientFor } from '../kube/connect.ts';
+import type { HttpKubeClient } from '../kube/client.ts';
 import {
   type ClusterCredentials,
   kubeconfigFromSecret,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { clientFor, type HttpKubeClient } from './client.ts';
+import { clientFor } from './connect.ts';
+import type { HttpKubeClient } from './client.ts';
 import type { ClusterCredentials } from './kubeconfig.ts';
 
 const MAX_CLIENTS = 500;

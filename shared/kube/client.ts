@@ -1,9 +1,6 @@
-import { KubeConfig } from '@kubernetes/client-node';
-import { Agent, type Dispatcher } from 'undici';
-import { messageOf } from '../errors.ts';
 import { apiVersionOf, type KubeList, type KubeObject, type ResourceType } from '../model/kubernetes.ts';
-import { ApiError, type ApiStatus } from './api-error.ts';
-import type { ClusterCredentials } from './kubeconfig.ts';
+import { ApiError } from './api-error.ts';
+import { collectionPath, objectPath } from './paths.ts';
 import type {
   ApplyOptions,
   DeleteOptions,
@@ -13,32 +10,14 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './ports.ts';
+import { failureOf, FIELD_MANAGER, type Guard, type Request, send, type Transport } from './transport.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-const CONNECT_TIMEOUT_MS = 10_000;
 const DEFAULT_PAGE_SIZE = 500;
-export const FIELD_MANAGER = 'service-provider-runtime';
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-/** Throws when the invocation that a client was made for may not send requests any more. */
-export type Guard = () => void;
-
-interface Transport {
-  readonly dispatcher: Dispatcher;
-  readonly authorization: () => Promise<string | undefined>;
-  /** Replaces the client's own address, where that is only known later. */
-  readonly address?: string;
-  /** After a 401: whether there are other credentials by now, with which to try once more. */
-  readonly renew?: (() => Promise<boolean>) | undefined;
-}
-
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-
-interface RequestOptions {
-  query?: Record<string, string | number | boolean | undefined>;
-  body?: object;
-  contentType?: string;
-  accept?: string;
-}
+type RequestOptions = Pick<Request, 'query' | 'body' | 'contentType' | 'accept'>;
 
 /** {@link KubeClient} over HTTP/1.1 with connections kept alive and shared by all clients of one cluster. */
 export class HttpKubeClient implements KubeClient {
@@ -137,12 +116,12 @@ export class HttpKubeClient implements KubeClient {
       timeoutSeconds: options.timeoutSeconds,
       ...(options.sendInitialEvents ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } : {}),
     };
-    const path = collectionPath(type, options.namespace);
-    const response = await this.#send('GET', path, options.signal, {
+    const request = this.#request('GET', collectionPath(type, options.namespace), options.signal, {
       query,
       ...(options.metadataOnly ? { accept: METADATA } : {}),
     });
-    if (response.statusCode !== 200) throw await this.#failure('GET', path, response);
+    const response = await send(this.#transport, request);
+    if (response.statusCode !== 200) throw await failureOf(request, response);
     let rest = '';
     response.body.setEncoding('utf8');
     for await (const chunk of response.body as AsyncIterable<string>) {
@@ -202,203 +181,25 @@ export class HttpKubeClient implements KubeClient {
     return this.#json<T>('POST', path, { body });
   }
 
-  async #json<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
-    const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-    const response = await this.#send(method, path, timeout, options);
-    if (response.statusCode >= 300) throw await this.#failure(method, path, response);
+  async #json<T>(method: Request['method'], path: string, options: RequestOptions = {}): Promise<T> {
+    const request = this.#request(method, path, AbortSignal.timeout(REQUEST_TIMEOUT_MS), options);
+    const response = await send(this.#transport, request);
+    if (response.statusCode >= 300) throw await failureOf(request, response);
     return (await response.body.json()) as T;
   }
 
-  async #send(
-    method: Method,
-    path: string,
-    signal: AbortSignal,
-    options: RequestOptions,
-  ): Promise<Dispatcher.ResponseData> {
-    const transport = this.#transport();
-    const response = await this.#sendBy(transport, method, path, signal, options);
-    if (response.statusCode !== 401 || !transport.renew || !(await transport.renew())) return response;
-    await response.body.dump();
-    return this.#sendBy(this.#transport(), method, path, signal, options);
+  #request(method: Request['method'], path: string, signal: AbortSignal, options: RequestOptions): Request {
+    return {
+      ...options,
+      method,
+      path,
+      server: this.server,
+      guard: this.#guard,
+      signal: this.#signal ? AbortSignal.any([this.#signal, signal]) : signal,
+    };
   }
-
-  async #sendBy(
-    transport: Transport,
-    method: Method,
-    path: string,
-    signal: AbortSignal,
-    options: RequestOptions,
-  ): Promise<Dispatcher.ResponseData> {
-    this.#guard?.();
-    const url = new URL((transport.address ?? this.server) + path);
-    for (const [name, value] of Object.entries(options.query ?? {}))
-      if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
-    const authorization = await transport.authorization();
-    // Looked at again: fetching the credential may have taken a while.
-    this.#guard?.();
-    try {
-      return await transport.dispatcher.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method,
-        signal: this.#signal ? AbortSignal.any([this.#signal, signal]) : signal,
-        headers: {
-          accept: options.accept ?? 'application/json',
-          'user-agent': FIELD_MANAGER,
-          ...(authorization ? { authorization } : {}),
-          ...(options.body ? { 'content-type': options.contentType ?? 'application/json' } : {}),
-        },
-        ...(options.body ? { body: JSON.stringify(options.body) } : {}),
-      });
-    } catch (error) {
-      this.#guard?.();
-      throw new ApiError(
-        `${method} ${this.server}${path}`,
-        0,
-        { reason: 'NoAnswer', message: messageOf(error) },
-        { cause: error },
-      );
-    }
-  }
-
-  async #failure(method: Method, path: string, response: Dispatcher.ResponseData): Promise<ApiError> {
-    const text = await response.body.text().catch(() => '');
-    let status: ApiStatus;
-    try {
-      status = JSON.parse(text) as ApiStatus;
-    } catch {
-      status = { message: text.slice(0, 200).trim() };
-    }
-    return new ApiError(`${method} ${this.server}${path}`, response.statusCode, status);
-  }
-}
-
-const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
-const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-
-export function collectionPath(type: ResourceType, namespace?: string): string {
-  const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
-  return namespace ? `${root}/namespaces/${encodeURIComponent(namespace)}/${type.plural}` : `${root}/${type.plural}`;
-}
-
-export function objectPath(type: ResourceType, name: string, namespace?: string, subresource?: string): string {
-  const path = `${collectionPath(type, namespace)}/${encodeURIComponent(name)}`;
-  return subresource ? `${path}/${subresource}` : path;
 }
 
 function typed<T extends KubeObject>(type: ResourceType, object: T): T {
   return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
-}
-
-/**
- * Idle connections are few and closed soon, since a runtime talks to as many clusters as it has tenants. No limit on
- * time without data: a watch is quiet for a minute at a time, and a request has its own time limit.
- */
-function agentFor(tls: {
-  ca?: string | Buffer;
-  cert?: string | Buffer;
-  key?: string | Buffer;
-  servername?: string;
-  rejectUnauthorized?: boolean;
-}): Agent {
-  return new Agent({
-    connect: { ...tls, timeout: CONNECT_TIMEOUT_MS },
-    keepAliveTimeout: 30_000,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-  });
-}
-
-/** A client for credentials that are plain data. */
-export function clientFor(credentials: ClusterCredentials): HttpKubeClient {
-  const { ca, clientCertificate: cert, clientKey: key, tlsServerName: servername, token, insecure } = credentials;
-  const dispatcher = agentFor({
-    ...(ca ? { ca } : {}),
-    ...(cert ? { cert } : {}),
-    ...(key ? { key } : {}),
-    ...(servername ? { servername } : {}),
-    ...(insecure ? { rejectUnauthorized: false } : {}),
-  });
-  return new HttpKubeClient(credentials.server, {
-    dispatcher,
-    authorization: () => Promise.resolve(token ? `Bearer ${token}` : undefined),
-  });
-}
-
-const ROTATION_CHECK_MS = 60_000;
-
-/**
- * A client for credentials that are replaced from time to time: the token is read again every minute. Server and
- * authority stay those of the first reading.
- */
-export async function clientForRotating(read: () => Promise<ClusterCredentials>): Promise<HttpKubeClient> {
-  let current = await read();
-  let readAt = Date.now();
-  const { server, ca, clientCertificate: cert, clientKey: key, tlsServerName: servername } = current;
-  const dispatcher = agentFor({
-    ...(ca ? { ca } : {}),
-    ...(cert ? { cert } : {}),
-    ...(key ? { key } : {}),
-    ...(servername ? { servername } : {}),
-  });
-  return new HttpKubeClient(server, {
-    dispatcher,
-    authorization: async () => {
-      if (Date.now() - readAt > ROTATION_CHECK_MS) {
-        readAt = Date.now();
-        // Unreadable for the moment: the token at hand may still be good.
-        current = await read().catch(() => current);
-      }
-      return current.token ? `Bearer ${current.token}` : undefined;
-    },
-  });
-}
-
-/**
- * A client for the process's own configuration, which may use everything that a kubeconfig can (files that are rotated,
- * `exec` plugins), since whoever starts the process wrote it.
- */
-export async function clientForOwnConfig(kubeConfig: KubeConfig): Promise<HttpKubeClient> {
-  const server = kubeConfig.getCurrentCluster()?.server;
-  if (!server) throw new Error('the kubeconfig has no current cluster');
-  const read = async (): Promise<OwnOptions> => {
-    const options: OwnOptions = {};
-    await kubeConfig.applyToHTTPSOptions(options as Parameters<KubeConfig['applyToHTTPSOptions']>[0]);
-    return options;
-  };
-  const { ca, cert, key, servername, rejectUnauthorized } = await read();
-  const dispatcher = agentFor({
-    ...(ca ? { ca } : {}),
-    ...(cert ? { cert } : {}),
-    ...(key ? { key } : {}),
-    ...(servername ? { servername } : {}),
-    ...(rejectUnauthorized === false ? { rejectUnauthorized } : {}),
-  });
-  return new HttpKubeClient(server, {
-    dispatcher,
-    authorization: async () => {
-      const options = await read();
-      if (options.auth) return `Basic ${Buffer.from(options.auth).toString('base64')}`;
-      return options.headers?.['Authorization'];
-    },
-  });
-}
-
-interface OwnOptions {
-  ca?: string | Buffer;
-  cert?: string | Buffer;
-  key?: string | Buffer;
-  servername?: string;
-  rejectUnauthorized?: boolean;
-  auth?: string;
-  headers?: Record<string, string>;
-}
-
-/** `KUBECONFIG` (or `path`), else the in-cluster configuration; never a guess at `localhost`. */
-export function ownKubeConfig(path?: string): KubeConfig {
-  const config = new KubeConfig();
-  if (path) config.loadFromFile(path);
-  else config.loadFromCluster();
-  return config;
 }

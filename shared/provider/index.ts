@@ -44,7 +44,7 @@ export {
   type ProviderOptions,
   type StandardProviderOptions,
 } from './define.ts';
-export { blockDeletion, type BlockDeletionOptions } from './helpers/block-deletion.ts';
+export { blockDeletion, type BlockDeletionOptions } from './block-deletion.ts';
 export type { AccessOptions, ConfiguredProvider, OnboardingRights, Provider } from './provider.ts';
 export { providerConfig, type ProviderConfigOptions } from './provider-config.ts';
 export type { CopyFor, CopyTarget, ReferencedSecret } from './references.ts';

@@ -46,17 +46,15 @@ function packagesOf(file: string, before: readonly string[] = [], seen = new Set
 
 const PURE = files(
   '{functions,bridge,shared}/**/decide*.ts',
-  'bridge/{relevance,request-relevance,config-relevance,fan-out,to-events,outbox}.ts',
-  'bridge/seen*.ts',
-  'shared/model/**/*.ts',
-  'shared/events/**/*.ts',
+  'bridge/**/{*relevance,seen*,part,decision,control-plane-index,object-of-request,secret-index,to-events,outbox}.ts',
+  'shared/{model,events}/**/*.ts',
   'shared/{status,finalizers,redact,names,errors,tuning}.ts',
-  'shared/kcp/compatibility.ts',
-  'functions/flow.ts',
+  'shared/kcp/{compatibility,missing-claims,claims}.ts',
+  'functions/step/{flow,verdict,precondition}.ts',
   'functions/resolve-credentials/winner.ts',
   'functions/host/settle.ts',
-  'functions/access/{desired,verdict}.ts',
-  'functions/access/workspace/objects.ts',
+  'functions/requests/{desired,ownership}.ts',
+  'functions/workspace/objects.ts',
 );
 /** Neither reaches anything outside the process. */
 const PURE_PACKAGES: ReadonlySet<string> = new Set(['node:crypto', 'cloudevents']);
@@ -87,28 +85,34 @@ describe('imports are read as Node reads them', () => {
   });
 
   test('over more than one step', () => {
-    const [chain] = packagesOf('functions/access/requests.ts').filter((each) => each.endsWith('> node:crypto'));
-    expect(chain).toMatch(/^functions\/access\/requests\.ts > .*shared\/names\.ts > node:crypto$/);
-    expect(packagesOf('bridge/duties.ts')).toContain('bridge/duties.ts > bridge/repeat.ts > node:timers/promises');
+    const [chain] = packagesOf('functions/requests/requests.ts').filter((each) => each.endsWith('> node:crypto'));
+    expect(chain).toMatch(/^functions\/requests\/requests\.ts > .*shared\/names\.ts > node:crypto$/);
+    expect(packagesOf('bridge/upkeep/duties.ts')).toContain(
+      'bridge/upkeep/duties.ts > bridge/upkeep/repeat.ts > node:timers/promises',
+    );
   });
 });
 
 describe('the deciding code', () => {
   test('is all there', () => {
     for (const file of [
-      'functions/access/decide-request.ts',
-      'functions/access/workspace/decide.ts',
+      'functions/requests/decide-request.ts',
+      'functions/requests/desired.ts',
+      'functions/workspace/decide.ts',
       'functions/provider-install/decide.ts',
       'functions/resolve-credentials/decide.ts',
-      'functions/flow.ts',
+      'functions/step/flow.ts',
+      'functions/step/verdict.ts',
       'functions/host/settle.ts',
-      'bridge/decide-epoch.ts',
+      'bridge/upkeep/decide-epoch.ts',
       'bridge/kcp/decide-provision.ts',
-      'bridge/relevance.ts',
-      'bridge/request-relevance.ts',
-      'bridge/fan-out.ts',
-      'bridge/to-events.ts',
-      'bridge/seen.ts',
+      'bridge/objects/relevance.ts',
+      'bridge/objects/seen-objects.ts',
+      'bridge/requests/request-relevance.ts',
+      'bridge/requests/object-of-request.ts',
+      'bridge/config/config-relevance.ts',
+      'bridge/send/to-events.ts',
+      'bridge/watch/seen.ts',
     ])
       expect(PURE).toContain(file);
   });
@@ -125,27 +129,103 @@ describe('the deciding code', () => {
   });
 });
 
-describe('between the folders', () => {
-  const crossing = (pattern: string, into: RegExp): string[] =>
-    files(pattern).flatMap((file) =>
-      importsOf(source(file))
-        .filter(({ from }) => into.test(target(file, from)))
-        .map(({ from, typeOnly }) => `${file} > ${target(file, from)}${typeOnly ? ' (type)' : ''}`),
-    );
+/**
+ * The rule of the house: what a folder imports stands below it, type imports included. Top to bottom; a file that lies
+ * directly in one of the five folders is a place of its own.
+ */
+const HOUSE: readonly string[] = [
+  'deploy/command',
 
-  test('shared imports nothing of functions or bridge, not even a type', () => {
-    expect(files('shared/**/*.ts').length).toBeGreaterThan(20);
-    expect(crossing('shared/**/*.ts', /^(functions|bridge)\//)).toEqual([]);
+  'bridge/bridge.ts',
+  'bridge/kcp',
+  'bridge/lead',
+  'bridge/upkeep',
+  'bridge/config',
+  'bridge/requests',
+  'bridge/objects',
+  'bridge/send',
+  'bridge/watch',
+  'bridge/part.ts',
+  'bridge/tuning.ts',
+
+  'functions/providers/foo',
+  'functions/runtime.ts',
+  'functions/resolve-credentials',
+  'functions/provider-install',
+  'functions/provider-delete',
+  'functions/access-teardown',
+  'functions/provider-call',
+  'functions/copies',
+  'functions/init',
+  'functions/orphans',
+  'functions/access',
+  'functions/workspace',
+  'functions/requests',
+  'functions/host',
+  'functions/step',
+
+  'shared/provider',
+  'shared/provider/schema',
+  'shared/kcp',
+  'shared/queue',
+  'shared/kube',
+  'shared/log.ts',
+  'shared/redact.ts',
+  'shared/tuning.ts',
+  'shared/status.ts',
+  'shared/finalizers.ts',
+  'shared/events',
+  'shared/names.ts',
+  'shared/model',
+  'shared/errors.ts',
+];
+
+describe('the house', () => {
+  const place = (file: string): string => (dirname(file).includes('/') ? dirname(file) : file);
+  /** `a/x.ts > b/y.ts` for each import that leaves its place. */
+  const imports = files('{deploy,bridge,functions,shared}/**/*.ts').flatMap((file) =>
+    importsOf(source(file))
+      .map(({ from }) => target(file, from))
+      .filter((to) => existsSync(join(ROOT, to)) && place(to) !== place(file))
+      .map((to) => ({ file, to })),
+  );
+  const listed = (found: typeof imports): string[] => found.map(({ file, to }) => `${file} > ${to}`);
+
+  test('has no place that the picture lacks, and none that is empty', () => {
+    expect(new Set(files('{deploy,bridge,functions,shared}/**/*.ts').map(place))).toEqual(new Set(HOUSE));
+    expect(imports.length).toBeGreaterThan(300);
   });
 
-  test('the bridge takes types alone from the functions', () => {
-    const taken = crossing('bridge/**/*.ts', /^functions\//);
-    expect(taken.length).toBeGreaterThan(0);
-    expect(taken.filter((each) => !each.endsWith('(type)'))).toEqual([]);
+  test('bridge and functions import shared alone, and only deploy imports both', () => {
+    const room = (path: string): string => path.split('/')[0] as string;
+    const allowed: Readonly<Record<string, string>> = { bridge: 'shared', functions: 'shared', shared: '' };
+    const wrong = imports.filter(({ file, to }) => {
+      const only = allowed[room(file)];
+      return room(file) !== room(to) && only !== undefined && room(to) !== only;
+    });
+    expect(listed(wrong)).toEqual([]);
+  });
+
+  test('has no import that runs up, hence no circle', () => {
+    const up = imports.filter(({ file, to }) => HOUSE.indexOf(place(to)) <= HOUSE.indexOf(place(file)));
+    expect(listed(up)).toEqual([]);
+  });
+
+  test('an author of a provider comes in by one door', () => {
+    const others = files('functions/providers/**/*.ts').flatMap((file) =>
+      importsOf(source(file)).filter(({ from }) => from !== 'zod' && from !== 'service-provider-runtime'),
+    );
+    expect(others).toEqual([]);
+    const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object };
+    expect(exports).toEqual({ '.': './shared/provider/index.ts' });
   });
 
   test('nothing that is shipped imports a test', () => {
-    expect(crossing('{functions,bridge,shared}/**/*.ts', /^test\//)).toEqual([]);
+    expect(listed(imports.filter(({ to }) => to.startsWith('test/')))).toEqual([]);
+  });
+
+  test.each(files('{deploy,bridge,functions,shared,test}/**/*.ts'))('%s has at most 250 lines', (file) => {
+    expect(readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1).toBeLessThanOrEqual(250);
   });
 });
 
@@ -153,8 +233,10 @@ describe('the environment', () => {
   const READS_ENVIRONMENT = /\bprocess\s*(\?\.|\.|\[\s*['"])\s*env\b|from ['"](node:)?process['"]/;
 
   test('is read by the command alone', () => {
-    const readers = files('{functions,bridge,shared}/**/*.ts').filter((file) => READS_ENVIRONMENT.test(source(file)));
+    const readers = files('{deploy,functions,bridge,shared}/**/*.ts').filter((file) =>
+      READS_ENVIRONMENT.test(source(file)),
+    );
     expect(readers.length).toBeGreaterThan(0);
-    expect(readers.filter((file) => !file.startsWith('functions/cli/'))).toEqual([]);
+    expect(readers.filter((file) => !file.startsWith('deploy/command/'))).toEqual([]);
   });
 });

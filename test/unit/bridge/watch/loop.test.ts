@@ -5,7 +5,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DEFAULT_WATCH_TUNING } from '../../../../bridge/tuning.ts';
 import { WatchLoop } from '../../../../bridge/watch/loop.ts';
-import { clientFor } from '../../../../shared/kube/client.ts';
+import { clientFor } from '../../../../shared/kube/connect.ts';
 import { CONFIG_MAPS } from '../../../../shared/kube/resources.ts';
 
 /** A server that is told how to answer each request, and the loop that asks it by the real client. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decideCopy, isOurCopy, outdatedCopies } from '../../../../functions/copies/decide-copy.ts';
 import { type ReferencedSecret } from '../../../../shared/provider/references.ts';
 import { type DesiredCopy, desiredCopies } from '../../../../functions/copies/decide-copies.ts';
-import { deletionBlocked } from '../../../../shared/provider/helpers/decide-blocked.ts';
+import { deletionBlocked } from '../../../../shared/provider/decide-blocked.ts';
 import { namesOf, referenceRelevance, seenReference } from '../../../../bridge/config/seen-references.ts';
 import type { Secret } from '../../../../shared/model/access.ts';
 import { OBJECT_ANNOTATION } from '../../../../shared/names.ts';

@@ -1,4 +1,4 @@
-import type { ConditionReport } from '../../status.ts';
+import type { ConditionReport } from '../status.ts';
 
 /** Why a deletion does not go on; of the provider's own conditions, beside `Ready`. */
 export const CONDITION_DELETION_BLOCKED = 'DeletionBlocked';

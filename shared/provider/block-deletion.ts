@@ -1,9 +1,9 @@
-import { isNotFound } from '../../kube/api-error.ts';
-import type { KubeClient } from '../../kube/ports.ts';
-import { CRDS } from '../../kube/resources.ts';
-import type { Duration } from '../../model/duration.ts';
-import type { KubeObject, ResourceType } from '../../model/kubernetes.ts';
-import type { StatusReporter } from '../context.ts';
+import { isNotFound } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/ports.ts';
+import { CRDS } from '../kube/resources.ts';
+import type { Duration } from '../model/duration.ts';
+import type { KubeObject, ResourceType } from '../model/kubernetes.ts';
+import type { StatusReporter } from './context.ts';
 import { deletionBlocked, type KindCount } from './decide-blocked.ts';
 
 export interface BlockDeletionOptions {
