@@ -1,77 +1,11 @@
-import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import { invoke } from '../../../../functions/step/invoke.ts';
-import { providerInstall } from '../../../../functions/provider-install/handler.ts';
-import { resolveCredentials } from '../../../../functions/resolve-credentials/handler.ts';
 import type { Run, Step } from '../../../../functions/step/run.ts';
 import { PermanentError } from '../../../../shared/errors.ts';
-import { ApiError } from '../../../../shared/kube/api-error.ts';
-import type { HttpKubeClient } from '../../../../shared/kube/client.ts';
-import type { ServiceObject } from '../../../../shared/model/kubernetes.ts';
 import { done } from '../../../../shared/events/outcome.ts';
 import { reportProgressing } from '../../../../shared/status.ts';
-import { condition, deleting, kcpKey, provider, serviceObject, standardKey } from '../objects.ts';
-
-const answer = (status: number, reason: string, details?: { name: string }): ApiError =>
-  new ApiError('GET x', status, { reason, message: reason, ...(details ? { details } : {}) });
-const conflict = (): ApiError => answer(409, 'Conflict');
-
-/** A cluster with one object. Each entry of `refusals` is thrown at the patch of that number. */
-class Home {
-  object: ServiceObject | undefined;
-  readonly patches: { patch: Record<string, unknown>; subresource: string | undefined }[] = [];
-  readonly refusals: (ApiError | undefined)[] = [];
-  onPatch: () => void = () => undefined;
-  readFailure: ApiError | undefined;
-
-  constructor(object: ServiceObject | undefined = serviceObject()) {
-    this.object = object;
-  }
-
-  async get(): Promise<ServiceObject | undefined> {
-    if (this.readFailure) throw this.readFailure;
-    return structuredClone(this.object);
-  }
-
-  async mergePatch(
-    _type: unknown,
-    _name: string,
-    patch: object,
-    options?: { subresource?: string },
-  ): Promise<ServiceObject> {
-    this.onPatch();
-    const refusal = this.refusals.shift();
-    if (refusal) throw refusal;
-    const { status } = patch as Pick<ServiceObject, 'status'>;
-    this.patches.push({ patch: patch as Record<string, unknown>, subresource: options?.subresource });
-    const object = this.object as ServiceObject;
-    this.object = { ...object, ...(status ? { status: { ...object.status, ...status } } : {}) };
-    return structuredClone(this.object);
-  }
-
-  get ready() {
-    return this.object?.status?.conditions?.find(({ type }) => type === 'Ready');
-  }
-}
-
-function runWith(home: Home, more: Partial<Run> = {}): Run {
-  return {
-    key: standardKey,
-    provider,
-    home: home as unknown as HttpKubeClient,
-    config: { state: 'ok', config: {}, runtime: { pollIntervalMs: undefined, kcp: undefined } },
-    signal: new AbortController().signal,
-    secrets: new Set(['known-secret']),
-    log: pino({ level: 'silent' }),
-    now: () => new Date('2026-05-05T05:05:05Z'),
-    ...more,
-  } as Run;
-}
-
-const throws =
-  (error: Error): Step =>
-  () =>
-    Promise.reject(error);
+import { condition, kcpKey, serviceObject } from '../objects.ts';
+import { answer, conflict, Home, runWith, throws } from './home.ts';
 
 describe('an object that is none of our business is left alone', () => {
   test.each([
@@ -237,97 +171,5 @@ describe('the status', () => {
     const home = new Home();
     home.refusals.push(...Array.from({ length: 5 }, () => answer(404, 'NotFound')));
     expect(await invoke(report, runWith(home))).toMatchObject({ kind: 'failed' });
-  });
-});
-
-describe('the claim of an object', () => {
-  const platform = { get: () => Promise.reject(new Error('access is not looked at in this test')) };
-  const unclaimed = () => serviceObject([], { finalizers: [] });
-
-  test('of one that is being deleted meanwhile ends the pass without an error', async () => {
-    const home = new Home(unclaimed());
-    home.refusals.push(answer(422, 'Invalid'));
-    home.onPatch = () => (home.object = serviceObject([], { ...deleting, finalizers: ['other/one'] }));
-    expect(
-      await invoke(resolveCredentials, runWith(home, { platform: platform as unknown as HttpKubeClient })),
-    ).toEqual(done());
-  });
-
-  test('a flow that ends in silence: a living object that takes no finalizer says why', async () => {
-    const home = new Home(unclaimed());
-    home.refusals.push(answer(422, 'Invalid'));
-    expect(
-      await invoke(resolveCredentials, runWith(home, { platform: platform as unknown as HttpKubeClient })),
-    ).toMatchObject({ kind: 'failed', permanent: false });
-    expect(home.ready).toMatchObject({ status: 'False', message: expect.stringContaining('422') as string });
-  });
-});
-
-describe('an installation', () => {
-  const granted = { phase: 'Granted', observedGeneration: 1, secretRef: { name: 's' } };
-  /** A platform on which all access is granted. */
-  function grantedRun(home: Home) {
-    const createOrUpdate = vi.fn<typeof provider.createOrUpdate>(() => Promise.resolve());
-    const platform = {
-      get: (_type: unknown, name: string, namespace: string) =>
-        Promise.resolve({
-          metadata: {
-            name,
-            namespace,
-            generation: 1,
-            labels: {
-              'openmcp.cloud/managed-by': 'db',
-              'openmcp.cloud/managed-purpose': `project-a.shop.${name.endsWith('wl') ? 'workload' : 'mcp'}`,
-              'openmcp.cloud/onboarding-name': 'shop',
-              'openmcp.cloud/onboarding-namespace': 'project-a',
-            },
-            annotations: {
-              'service-provider.open-control-plane.io/object': 'db|standard|onboarding|project-a|shop|uid-1',
-            },
-            finalizers: ['clusters.openmcp.cloud/clusteraccess'],
-          },
-          spec: { token: {} },
-          status: granted,
-          data: {},
-        }),
-    };
-    const run = runWith(home, {
-      platform: platform as unknown as HttpKubeClient,
-      provider: { ...provider, createOrUpdate },
-    });
-    return { run, createOrUpdate };
-  }
-
-  test('does not begin where its mark met an object that is being deleted by now', async () => {
-    const home = new Home();
-    home.refusals.push(conflict());
-    home.onPatch = () => (home.object = serviceObject([], { ...deleting, resourceVersion: '8' }));
-    const { run, createOrUpdate } = grantedRun(home);
-    expect(await invoke(providerInstall, run)).toMatchObject({
-      kind: 'done',
-      next: [expect.stringContaining('object.changed')],
-    });
-    expect(createOrUpdate).not.toHaveBeenCalled();
-  });
-
-  test('does not begin where the object is gone by now: nobody would ever remove it', async () => {
-    const home = new Home();
-    home.refusals.push(answer(404, 'NotFound', { name: 'shop' }));
-    home.onPatch = () => (home.object = undefined);
-    const { run, createOrUpdate } = grantedRun(home);
-    expect(await invoke(providerInstall, run)).toEqual(done());
-    expect(createOrUpdate).not.toHaveBeenCalled();
-  });
-
-  test('a decision by what was read earlier: the mark is there before anything else, and the first failure counts as one of the installation', async () => {
-    const home = new Home();
-    const { run, createOrUpdate } = grantedRun(home);
-    // The Secrets of this platform hold no kubeconfig, so it ends before the call; the mark is there by then.
-    expect(await invoke(providerInstall, run)).toMatchObject({ kind: 'failed' });
-    expect(createOrUpdate).not.toHaveBeenCalled();
-    expect(home.ready?.reason).toBe('ReconcileError');
-    expect(home.object?.status?.conditions).toContainEqual(
-      expect.objectContaining({ type: 'InstallStarted', status: 'True' }),
-    );
   });
 });

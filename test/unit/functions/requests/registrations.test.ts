@@ -1,66 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { decideRequest } from '../../../../functions/requests/decide-request.ts';
-import { decideStrays } from '../../../../functions/requests/decide-strays.ts';
-import type { DesiredRequest } from '../../../../functions/requests/desired.ts';
 import { madeByAnother } from '../../../../functions/requests/ownership.ts';
-import type { AccessRequest, ClusterRequest } from '../../../../shared/model/access.ts';
-import type { KubeObject } from '../../../../shared/model/kubernetes.ts';
 import {
   ADOPTED_ANNOTATION,
   OBJECT_ANNOTATION,
   REGISTRATIONS_ANNOTATION,
   REQUEST_FINALIZER,
 } from '../../../../shared/names.ts';
-
-const KEY = { provider: 'foo', mode: 'standard', cluster: 'onboarding', namespace: 'p', name: 'a', uid: 'u1' } as const;
-const ANNOTATION = 'foo|standard|onboarding|p|a|u1';
-const OWNER = { 'openmcp.cloud/managed-by': 'Foo', 'openmcp.cloud/managed-purpose': 'p.a.x' };
-const EXTRA = { 'openmcp.cloud/onboarding-name': 'a', 'openmcp.cloud/onboarding-namespace': 'p' };
-const RULES = { permissions: [{ rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] }] };
-const OIDC = {
-  name: 'people',
-  issuer: 'https://idp.example',
-  clientID: 'c',
-  groupsClaim: 'groups',
-  usernameClaim: 'sub',
-  roleBindings: [],
-};
-
-const wanted = (fields: Partial<DesiredRequest> = {}): DesiredRequest => ({
-  id: 'x',
-  namespace: 'ns',
-  name: 'foo--a--x',
-  ownerLabels: OWNER,
-  extraLabels: EXTRA,
-  ordersCluster: false,
-  access: { token: RULES },
-  cluster: { kind: 'request', reference: { name: 'cp', namespace: 'other' } },
-  ...fields,
-});
-const metadata = (fields: object = {}): KubeObject['metadata'] => ({
-  name: 'foo--a--x',
-  namespace: 'ns',
-  uid: 'r1',
-  resourceVersion: '7',
-  generation: 2,
-  labels: { ...OWNER, ...EXTRA },
-  annotations: { [OBJECT_ANNOTATION]: ANNOTATION },
-  finalizers: [REQUEST_FINALIZER],
-  ...fields,
-});
-const accessRequest = (fields: Partial<AccessRequest> = {}): AccessRequest => ({
-  metadata: metadata(),
-  spec: { requestRef: { name: 'cp', namespace: 'other' }, token: RULES },
-  ...fields,
-});
-const granted = { phase: 'Granted', observedGeneration: 2, secretRef: { name: 's' } } as const;
-const clusterRequest = (fields: Partial<ClusterRequest> = {}): ClusterRequest => ({
-  metadata: metadata(),
-  spec: { purpose: 'workload' },
-  ...fields,
-});
-const decide = (desired: DesiredRequest, accessIs?: AccessRequest, clusterIs?: ClusterRequest, cluster?: KubeObject) =>
-  decideRequest(desired, { accessRequest: accessIs, clusterRequest: clusterIs, cluster }, ANNOTATION);
+import {
+  accessRequest,
+  ANNOTATION,
+  clusterRequest,
+  decide,
+  EXTRA,
+  granted,
+  metadata,
+  OIDC,
+  OWNER,
+  RULES,
+  wanted,
+} from './registration.ts';
 
 describe("somebody else's ClusterRequest", () => {
   const theirs = clusterRequest({ metadata: { name: 'cp', namespace: 'other' }, status: { phase: 'Granted' } });
@@ -197,37 +155,6 @@ test('a cluster of its own is ordered with its spec, and needs no access', () =>
   expect(decide(registration, undefined, clusterRequest({ status: { phase: 'Granted' } }))).toEqual({
     do: 'conclude',
     verdict: { state: 'ordered' },
-  });
-});
-
-describe('what a registration left behind', () => {
-  const named = (name: string, fields: object = {}) => ({ metadata: metadata({ name, ...fields }) });
-  const strays = (...accessRequests: KubeObject[]) =>
-    decideStrays(KEY, [wanted()], { accessRequests, clusterRequests: [] }).map(({ identity }) => identity.name);
-
-  test('is what was made for the object and is not registered', () => {
-    expect(strays(named('foo--a--x'), named('foo--a--y'))).toEqual(['foo--a--y']);
-  });
-
-  test('is recognised by its labels where another runtime made it', () => {
-    expect(strays(named('foo--a--y', { annotations: {} }))).toEqual(['foo--a--y']);
-    expect(strays(named('foo--a--y', { annotations: {}, labels: { ...OWNER } }))).toEqual([]);
-  });
-
-  test("is nobody else's", () => {
-    expect(
-      strays(named('foo--b--y', { annotations: { [OBJECT_ANNOTATION]: ANNOTATION.replace('|a|', '|b|') } })),
-    ).toEqual([]);
-    expect(strays(named('hand-made', { finalizers: [] }))).toEqual([]);
-    expect(strays(named('hand-made', { labels: { 'openmcp.cloud/managed-by': 'Foo' } }))).toEqual([]);
-  });
-
-  test('is the ClusterRequest alone where a cluster of its own became one that exists', () => {
-    const found = { accessRequests: [named('foo--a--x')], clusterRequests: [named('foo--a--x')] };
-    expect(decideStrays(KEY, [wanted()], found)).toMatchObject([
-      { kind: 'ClusterRequest', identity: { name: 'foo--a--x' } },
-    ]);
-    expect(decideStrays(KEY, [wanted({ ordersCluster: true })], found)).toEqual([]);
   });
 });
 
