@@ -1,7 +1,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { formatKubeconfig, type ClusterCredentials } from '../../shared/kube/kubeconfig.ts';
 import { findBinary } from './binaries.ts';
 import { freePort } from './ports.ts';

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import type { ClusterCredentials } from '../../shared/kube/kubeconfig.ts';
 import { findBinary } from './binaries.ts';
 import { startProcess } from './processes.ts';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
-import type { Outcome } from '../../shared/model/outcome.ts';
+import type { Outcome } from '../../shared/events/outcome.ts';
 
 const started = performance.now();
 

@@ -3,11 +3,11 @@ import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import { existingCluster, existingRequest, newCluster, requestNamespaces } from '../../shared/provider/registration.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES } from '../../shared/kube/resources.ts';
+import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import { mcpNamespace, nameUuid } from '../../shared/names.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
-import type { AccessRequest, ClusterRequest } from '../support/openmcp.ts';
 import {
   install,
   installedName,

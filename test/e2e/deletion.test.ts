@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { blockDeletion } from '../../shared/provider/helpers/block-deletion.ts';
+import { blockDeletion } from '../../shared/provider/block-deletion.ts';
 import { addFinalizerPatch } from '../../shared/finalizers.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, CRDS, SECRETS } from '../../shared/kube/resources.ts';
+import type { AccessRequest } from '../../shared/model/access.ts';
 import type { KubeObject, KubeObjectOf, ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { type History, recordHistory } from '../support/history.ts';
-import type { AccessRequest } from '../support/openmcp.ts';
 import { isReady } from '../support/orders.ts';
 import { MANAGE_CONFIG_MAPS, probe, rule, uninstall } from '../support/probe.ts';
 import { deletionAsked, position, requestsIn } from '../support/requests.ts';

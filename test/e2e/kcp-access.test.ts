@@ -5,7 +5,8 @@ import { providerConfig } from '../../shared/provider/provider-config.ts';
 import { serviceApi } from '../../shared/provider/service-api.ts';
 import { defineProvider } from '../../shared/provider/define.ts';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   API_BINDINGS,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
-import { clientFor } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
 import { API_EXPORTS } from '../../shared/kube/resources.ts';
 import { bindExport } from '../support/bindings.ts';
 import { FrozenProxy } from '../support/frozen-proxy.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import {

@@ -12,11 +12,11 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
+import type { ClusterRequest } from '../../shared/model/access.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL, workspaceNamespace } from '../../shared/names.ts';
 import { conditionOf, hasCondition } from '../../shared/status.ts';
 import { recordHistory } from '../support/history.ts';
-import type { ClusterRequest } from '../support/openmcp.ts';
 import { isReady, type Orders, ordersIn } from '../support/orders.ts';
 import { configMapValue, inOrder, position, requestsIn } from '../support/requests.ts';
 import { createStage, type Stage } from '../support/stage.ts';

@@ -5,7 +5,8 @@ import { createMetrics } from '../../deploy/command/metrics.ts';
 import { serveMetrics } from '../../deploy/command/metrics-server.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { isForbidden } from '../../shared/kube/api-error.ts';
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   ACCESS_REQUESTS,
@@ -18,6 +19,7 @@ import {
   SERVICE_PROVIDERS,
 } from '../../shared/kube/resources.ts';
 import { createLogger } from '../../shared/log.ts';
+import type { AccessRequest, Secret } from '../../shared/model/access.ts';
 import type { KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type KubeApiserver, startKubeApiserver } from '../control-planes/kube-apiserver.ts';
@@ -28,7 +30,6 @@ import { issueToken } from '../support/cluster-provider/access.ts';
 import { DEPLOYMENTS, JOBS, type PodOwner, podOf, runPod, startPod } from '../support/deployed-provider.ts';
 import { createLandscape, type Landscape } from '../support/landscape.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
-import type { AccessRequest, Secret } from '../support/openmcp.ts';
 import { ordersIn, type Orders } from '../support/orders.ts';
 import { configMapValue } from '../support/requests.ts';
 import { eventually } from '../support/wait.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isUnauthorized } from '../../shared/kube/api-error.ts';
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { formatKubeconfig, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   ACCESS_REQUESTS,
@@ -9,13 +10,12 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
-import type { Secret } from '../../shared/model/access.ts';
+import type { AccessRequest, Secret } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { issueToken } from '../support/cluster-provider/access.ts';
 import { ACCESS_NAMESPACE } from '../support/cluster-provider/rights.ts';
-import type { AccessRequest } from '../support/openmcp.ts';
 import { isReady } from '../support/orders.ts';
 import { install, probe } from '../support/probe.ts';
 import { configMapValue } from '../support/requests.ts';

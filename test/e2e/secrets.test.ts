@@ -16,11 +16,11 @@ import {
   EVENTS,
   SECRETS,
 } from '../../shared/kube/resources.ts';
+import type { Secret } from '../../shared/model/access.ts';
 import { workspaceNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
-import type { Secret } from '../support/openmcp.ts';
 import { ordersIn } from '../support/orders.ts';
 import {
   type Credential,

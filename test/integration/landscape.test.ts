@@ -12,13 +12,14 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
+import type { AccessRequest, PolicyRule, Secret } from '../../shared/model/access.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { allowed, refused } from '../support/calls.ts';
 import { ACCESS_NAMESPACE, REQUEST_UID_LABEL } from '../support/cluster-provider/rights.ts';
 import { requestCluster, type ControlPlane } from '../support/control-plane.ts';
 import { recordHistory } from '../support/history.ts';
 import { createLandscape, type Landscape } from '../support/landscape.ts';
-import type { AccessRequest, Cluster, PolicyRule, Secret } from '../support/openmcp.ts';
+import type { Cluster } from '../support/openmcp.ts';
 import { eventually } from '../support/wait.ts';
 
 const FOREIGN_FINALIZER = 'test.example.org/held';

@@ -16,9 +16,9 @@ import {
   SECRETS,
 } from '../../shared/kube/resources.ts';
 import { createLogger } from '../../shared/log.ts';
+import type { AccessRequest } from '../../shared/model/access.ts';
 import { mcpNamespace, workspaceNamespace } from '../../shared/names.ts';
 import { REQUEST_UID_LABEL } from '../support/cluster-provider/rights.ts';
-import type { AccessRequest } from '../support/openmcp.ts';
 import { type Orders, ordersIn } from '../support/orders.ts';
 import { PROVIDER_NAMESPACE } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';

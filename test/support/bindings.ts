@@ -1,37 +1,22 @@
+import type { ApiExport } from '../../bridge/kcp/decide-provision.ts';
+import type { ApiBinding as BoundExport } from '../../shared/kcp/bindings.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_BINDINGS, API_EXPORTS } from '../../shared/kube/resources.ts';
-import type { Condition, KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import type { PermissionClaim } from '../../shared/model/access.ts';
+import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { eventually } from './wait.ts';
 
 const TIMEOUT_MS = 60_000;
 
-export interface PermissionClaim {
-  group?: string;
-  resource: string;
-  verbs: string[];
-  identityHash?: string;
-}
-
-export type ApiExport = KubeObjectOf<{ spec?: { permissionClaims?: PermissionClaim[] } }>;
-
-interface BoundResource {
-  group: string;
-  resource: string;
-  storageVersions?: string[];
-}
-
-export type ApiBinding = KubeObjectOf<{
-  spec: {
-    reference: { export: { path: string; name: string } };
-    permissionClaims?: (PermissionClaim & { selector: object; state: 'Accepted' | 'Rejected' })[];
-  };
-  status?: {
-    phase?: string;
-    conditions?: Condition[];
-    appliedPermissionClaims?: PermissionClaim[];
-    boundResources?: BoundResource[];
-  };
-}>;
+/** A binding as its tenant writes it. */
+export type ApiBinding = BoundExport &
+  KubeObjectOf<{
+    spec: {
+      reference: { export: { path: string; name: string } };
+      permissionClaims?: (PermissionClaim & { selector: object; state: 'Accepted' | 'Rejected' })[];
+    };
+    status?: { boundResources?: { storageVersions?: string[] }[] };
+  }>;
 
 export interface BindOptions {
   /**

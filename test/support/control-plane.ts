@@ -2,10 +2,11 @@ import { isAlreadyExists } from '../../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
+import type { ClusterRequest, ObjectReference } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { ensureNamespace } from './cluster-provider/access.ts';
-import { GRANTED, type ClusterRequest, type ObjectReference } from './openmcp.ts';
+import { GRANTED } from './openmcp.ts';
 import { eventually } from './wait.ts';
 
 const TIMEOUT_MS = 60_000;

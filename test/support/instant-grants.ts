@@ -1,8 +1,9 @@
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, SECRETS } from '../../shared/kube/resources.ts';
+import type { AccessRequest, ClusterRequest, ObjectReference, Secret } from '../../shared/model/access.ts';
 import { keyOf, Store } from './cluster-provider/store.ts';
 import { WorkQueue } from './cluster-provider/work-queue.ts';
-import { GRANTED, type AccessRequest, type ClusterRequest, type ObjectReference, type Secret } from './openmcp.ts';
+import { GRANTED } from './openmcp.ts';
 
 export interface InstantGrantsOptions {
   platform: KubeClient;

@@ -1,4 +1,5 @@
-import type { Provider, ProviderContext, CallResult, ServiceObjectOf } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
+import type { ProviderContext, CallResult, ServiceObjectOf } from '../../shared/provider/context.ts';
 import foo from '../../functions/providers/foo/provider.ts';
 
 export type CallName = 'install' | 'delete';

@@ -1,6 +1,7 @@
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTERS, WORKSPACES } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
+import type { AccessRequest } from '../../shared/model/access.ts';
 import { AccessController } from './cluster-provider/access-controller.ts';
 import { ClusterController } from './cluster-provider/cluster-controller.ts';
 import { CLUSTER_ANNOTATION, workspacePath } from './cluster-provider/clusters.ts';
@@ -8,7 +9,7 @@ import { type ClusterProviderOptions, type Denial, externalOf } from './cluster-
 import { keyOf, Store } from './cluster-provider/store.ts';
 import { WorkQueue, type Requeue } from './cluster-provider/work-queue.ts';
 import { follow } from './follow.ts';
-import type { AccessRequest, Cluster, Workspace } from './openmcp.ts';
+import type { Cluster, Workspace } from './openmcp.ts';
 
 export type { ClusterProviderOptions, Denial };
 

@@ -1,9 +1,9 @@
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../shared/kube/resources.ts';
+import type { PolicyRule } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
-import type { PolicyRule } from './openmcp.ts';
 
 const ALL_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 

@@ -1,4 +1,5 @@
-import { clientFor, type HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   API_BINDINGS,
@@ -11,13 +12,12 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
-import type { Secret } from '../../shared/model/access.ts';
+import type { ClusterRequest, Secret } from '../../shared/model/access.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL, workspaceNamespace } from '../../shared/names.ts';
 import type { BindOptions } from './bindings.ts';
-import type { ClusterRequest } from './openmcp.ts';
 import { type Orders, ordersIn } from './orders.ts';
 import { requestsIn } from './requests.ts';
 import type { Stage } from './stage.ts';

@@ -1,68 +1,17 @@
 import type { Condition, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 
-/** The openMCP objects as tests and the cluster provider see them; only the fields that they use. */
-
-export interface ObjectReference {
-  name: string;
-  namespace: string;
-}
-
-interface Status {
-  observedGeneration: number;
-  phase: string;
-  conditions?: Condition[];
-}
+/** What only the far side of openMCP and kcp reads or writes; requests and Secrets are in `shared/model/access.ts`. */
 
 export type Cluster = KubeObjectOf<{
   spec: { profile: string; purposes?: string[]; tenancy: 'Exclusive' | 'Shared'; kubernetes?: { version?: string } };
-  status?: Status & {
+  status?: {
+    observedGeneration: number;
+    phase: string;
+    conditions?: Condition[];
     apiServer?: string;
     endpoints?: { name: string; url: string }[];
     providerStatus?: { workspace?: string };
   };
-}>;
-
-export type ClusterRequest = KubeObjectOf<{
-  spec: { purpose: string; waitForClusterDeletion?: boolean };
-  status?: Status & { cluster?: ObjectReference };
-}>;
-
-export interface PolicyRule {
-  apiGroups?: string[];
-  resources?: string[];
-  resourceNames?: string[];
-  nonResourceURLs?: string[];
-  verbs: string[];
-}
-
-export interface PermissionsRequest {
-  name?: string;
-  namespace?: string;
-  disableAutomaticNamespaceCreation?: boolean;
-  rules: PolicyRule[];
-}
-
-export interface RoleRef {
-  kind: 'Role' | 'ClusterRole';
-  name: string;
-  namespace?: string;
-}
-
-export type AccessRequest = KubeObjectOf<{
-  spec: {
-    clusterRef?: ObjectReference;
-    requestRef?: ObjectReference;
-    token?: { permissions?: PermissionsRequest[]; roleRefs?: RoleRef[] };
-    oidc?: object;
-    ttl?: string;
-  };
-  status?: Status & { secretRef?: { name: string } };
-}>;
-
-export type Secret = KubeObjectOf<{
-  type?: string;
-  data?: Record<string, string>;
-  stringData?: Record<string, string>;
 }>;
 
 export type Workspace = KubeObjectOf<{

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import type { ConfiguredProvider } from '../../shared/provider/define.ts';
+import type { ConfiguredProvider } from '../../shared/provider/provider.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SECRETS } from '../../shared/kube/resources.ts';

@@ -1,14 +1,9 @@
 import { z } from 'zod';
 import { providerConfig } from '../../shared/provider/provider-config.ts';
 import { serviceApi } from '../../shared/provider/service-api.ts';
-import {
-  type CallResult,
-  defineProvider,
-  type ConfiguredProvider,
-  type ProviderContext,
-  type StandardProviderOptions,
-  type ServiceObjectOf,
-} from '../../shared/provider/define.ts';
+import type { CallResult, ProviderContext, ServiceObjectOf } from '../../shared/provider/context.ts';
+import { defineProvider, type StandardProviderOptions } from '../../shared/provider/define.ts';
+import type { ConfiguredProvider } from '../../shared/provider/provider.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { AccessSpec } from '../../shared/model/access.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { providerConfig } from '../../shared/provider/provider-config.ts';
 import { serviceApi } from '../../shared/provider/service-api.ts';
-import { defineProvider, type Provider } from '../../shared/provider/define.ts';
+import { defineProvider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { AccessSpec } from '../../shared/model/access.ts';

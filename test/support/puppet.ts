@@ -1,4 +1,5 @@
-import type { CallResult, Provider, ProviderContext, ServiceObjectOf } from '../../shared/provider/define.ts';
+import type { CallResult, ProviderContext, ServiceObjectOf } from '../../shared/provider/context.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { type Call, type CallName, journalled, type JournalEntry } from './journal.ts';
 import { eventually } from './wait.ts';
 

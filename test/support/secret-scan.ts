@@ -5,8 +5,8 @@ import type { Redis } from 'ioredis';
 import { parse } from 'yaml';
 import { isNotFound } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
+import type { Secret } from '../../shared/model/access.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
-import type { Secret } from './openmcp.ts';
 
 export interface Credential {
   /** What it is, for people. */

@@ -1,4 +1,4 @@
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { installCrds } from '../../functions/init/install-crds.ts';
 import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { inject } from 'vitest';
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from '../../deploy/command/compose.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
-import type { Provider } from '../../shared/provider/define.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import { type EventType, FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { createLogger } from '../../shared/log.ts';
 import { formatObjectKey, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';

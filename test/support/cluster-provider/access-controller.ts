@@ -2,16 +2,8 @@ import { isConflict } from '../../../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../../../shared/kube/client.ts';
 import { formatKubeconfig } from '../../../shared/kube/kubeconfig.ts';
 import { ACCESS_REQUESTS, SECRETS } from '../../../shared/kube/resources.ts';
-import {
-  DENIED,
-  GRANTED,
-  PENDING,
-  PROFILE_LABEL,
-  PROVIDER_LABEL,
-  type AccessRequest,
-  type Cluster,
-  type Secret,
-} from '../openmcp.ts';
+import type { AccessRequest, Secret } from '../../../shared/model/access.ts';
+import { DENIED, GRANTED, PENDING, PROFILE_LABEL, PROVIDER_LABEL, type Cluster } from '../openmcp.ts';
 import { type ClusterProviderOptions, type Denial, externalOf } from './options.ts';
 import { grantRights, removeOutdatedRights, removeRights, type Token } from './access.ts';
 import { condition } from './conditions.ts';

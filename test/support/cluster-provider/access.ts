@@ -1,5 +1,6 @@
 import { isAlreadyExists, isDenied } from '../../../shared/kube/api-error.ts';
-import { objectPath, type HttpKubeClient } from '../../../shared/kube/client.ts';
+import { objectPath } from '../../../shared/kube/paths.ts';
+import type { HttpKubeClient } from '../../../shared/kube/client.ts';
 import type { KubeClient } from '../../../shared/kube/ports.ts';
 import {
   CLUSTER_ROLE_BINDINGS,
@@ -9,8 +10,8 @@ import {
   ROLES,
   SERVICE_ACCOUNTS,
 } from '../../../shared/kube/resources.ts';
+import type { AccessRequest } from '../../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../../shared/model/kubernetes.ts';
-import type { AccessRequest } from '../openmcp.ts';
 import { ACCESS_NAMESPACE, REQUEST_UID_LABEL, rightsOf, serviceAccountName } from './rights.ts';
 
 export interface Token {

@@ -1,6 +1,7 @@
 import type { HttpKubeClient } from '../../../shared/kube/client.ts';
 import type { ClusterCredentials } from '../../../shared/kube/kubeconfig.ts';
-import type { AccessRequest, Cluster } from '../openmcp.ts';
+import type { AccessRequest } from '../../../shared/model/access.ts';
+import type { Cluster } from '../openmcp.ts';
 
 /** On a Cluster: the name of the external cluster that it stands for. */
 export const EXTERNAL_ANNOTATION = 'kcp.clusters.openmcp.cloud/external';

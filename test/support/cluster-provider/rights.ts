@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../../../shared/kube/resources.ts';
+import type { AccessRequest, PermissionsRequest, PolicyRule, RoleRef } from '../../../shared/model/access.ts';
 import type { KubeObject, KubeObjectOf, ResourceType } from '../../../shared/model/kubernetes.ts';
-import type { AccessRequest, PermissionsRequest, PolicyRule, RoleRef } from '../openmcp.ts';
 
 /** Namespace of the ServiceAccounts in every cluster that we provide. */
 export const ACCESS_NAMESPACE = 'accessrequests';

@@ -1,4 +1,5 @@
-import type { Provider, DeleteContext } from '../../../shared/provider/define.ts';
+import type { Provider } from '../../../shared/provider/provider.ts';
+import type { DeleteContext } from '../../../shared/provider/context.ts';
 import foo from '../../../functions/providers/foo/provider.ts';
 import { credentialsInKubeconfig } from '../secret-scan.ts';
 
