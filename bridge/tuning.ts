@@ -77,3 +77,10 @@ export const DEFAULT_TUNING: BridgeTuning = {
   sendRetryLimitMs: 1_000,
   sendTimeoutMs: 10_000,
 };
+
+/** A server that ends each watch at once must not be asked in a tight loop. */
+export const SHORTEST_WATCH_MS = 1_000;
+export const SEND_GRACE_MS = 2_000;
+/** So many are looked at in one go. */
+export const DUTY_BATCH = 500;
+export const PROVISION_ATTEMPTS = 5;

@@ -15,7 +15,7 @@ import { Workspaces } from '../shared/kcp/workspaces.ts';
 import { accessTeardown } from './access-teardown/handler.ts';
 import { ClientCache } from '../shared/kube/client-cache.ts';
 import { type ConfigState, readProviderConfig } from './step/config-state.ts';
-import type { ObjectLease } from './host/lease.ts';
+import type { Hold } from './step/hold.ts';
 import { invoke } from './step/invoke.ts';
 import type { Provider } from '../shared/provider/provider.ts';
 import { providerDelete } from './provider-delete/handler.ts';
@@ -50,7 +50,7 @@ export class FunctionRuntime {
   readonly #options: FunctionRuntimeOptions;
   readonly #clients = new ClientCache();
   readonly #workspaces: Workspaces | undefined;
-  readonly #leases = new Set<ObjectLease>();
+  readonly #holds = new Set<Hold>();
   #kcpSettings: KcpSettings | undefined;
 
   constructor(options: FunctionRuntimeOptions) {
@@ -66,16 +66,16 @@ export class FunctionRuntime {
   }
 
   /** One invocation of a function, ended at the run limit. Never rejects. */
-  async invoke(name: FunctionName, event: ServiceEvent, lease: ObjectLease): Promise<Outcome> {
+  async invoke(name: FunctionName, event: ServiceEvent, hold: Hold): Promise<Outcome> {
     const log = this.#options.log.child({ object: displayKey(event.key), function: name });
-    const limit = setTimeout(() => lease.stop('RunLimit'), this.#options.runLimitMs);
-    this.#leases.add(lease);
+    const limit = setTimeout(() => hold.stop('RunLimit'), this.#options.runLimitMs);
+    this.#holds.add(hold);
     let run: Run | undefined;
-    lease.keepRenewed(() => {
-      if (run && name === 'provider-install') void stopIfDeleted(run, lease);
+    hold.renewed(() => {
+      if (run && name === 'provider-install') void stopIfDeleted(run, hold);
     });
     try {
-      run = await this.#prepare(event.key, lease, log);
+      run = await this.#prepare(event.key, hold, log);
       // Out of reach for good, as far as anybody can tell; whatever brings it back is an event of its own.
       if (!run) return done();
       return await invoke(STEPS[name], run);
@@ -85,20 +85,20 @@ export class FunctionRuntime {
       return failed(message);
     } finally {
       clearTimeout(limit);
-      this.#leases.delete(lease);
+      this.#holds.delete(hold);
     }
   }
 
   /** Tells all that runs to end; the objects are handed back. */
   shutdown(): void {
-    for (const lease of this.#leases) lease.stop('Shutdown');
+    for (const hold of this.#holds) hold.stop('Shutdown');
   }
 
-  async #prepare(key: ObjectKey, lease: ObjectLease, log: Logger): Promise<Run | undefined> {
+  async #prepare(key: ObjectKey, hold: Hold, log: Logger): Promise<Run | undefined> {
     const { provider, providerNamespace } = this.#options;
-    const platform = this.#options.platform.fenced(lease.guard);
+    const platform = this.#options.platform.fenced(hold.guard);
     const config = await readProviderConfig(platform, provider);
-    const workspace = key.mode === 'kcp' ? await this.#workspace(key, config, lease) : undefined;
+    const workspace = key.mode === 'kcp' ? await this.#workspace(key, config, hold) : undefined;
     if (typeof workspace === 'string') {
       log.info({ because: workspace }, 'the workspace is not served');
       return undefined;
@@ -107,15 +107,15 @@ export class FunctionRuntime {
       key,
       provider,
       platform,
-      home: workspace?.virtual ?? this.#onboarding().fenced(lease.guard),
+      home: workspace?.virtual ?? this.#onboarding().fenced(hold.guard),
       workspace,
       config,
       providerNamespace,
       localAccess: this.#options.localAccess,
       tenantNamespace: tenantNamespace(key),
       clients: this.#clients,
-      signal: lease.signal,
-      guard: lease.guard,
+      signal: hold.signal,
+      guard: hold.guard,
       secrets: new Set(),
       log,
       now: () => new Date(),
@@ -131,24 +131,24 @@ export class FunctionRuntime {
   async #workspace(
     key: ObjectKey,
     config: ConfigState,
-    lease: ObjectLease,
+    hold: Hold,
   ): Promise<WorkspacePort | 'unbound' | 'kcp is not configured'> {
     // Without a usable ProviderConfig the last settings still lead to the object, which is to be told of it.
     if (config.state === 'ok') this.#kcpSettings = config.runtime.kcp;
     const settings = this.#kcpSettings;
     if (this.#workspaces && settings)
-      return this.#workspaces.open(this.#options.platform, settings, key.cluster, lease.guard);
+      return this.#workspaces.open(this.#options.platform, settings, key.cluster, hold.guard);
     if (config.state === 'unusable') throw new RuntimeError('NOT_READY', config.message);
     return 'kcp is not configured';
   }
 }
 
 /** Somebody came for the object while it is installed: if it is being deleted, the install is told to end. */
-async function stopIfDeleted(run: Run, lease: ObjectLease): Promise<void> {
+async function stopIfDeleted(run: Run, hold: Hold): Promise<void> {
   const { key, provider } = run;
   try {
     const object = await run.home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
-    if (!object || object.metadata.uid !== key.uid || isDeleting(object)) lease.stop('ObjectDeleted');
+    if (!object || object.metadata.uid !== key.uid || isDeleting(object)) hold.stop('ObjectDeleted');
   } catch {
     // Not readable right now; the next renewal, or the end of the install, looks again.
   }

@@ -11,7 +11,6 @@ export const ERROR_CATALOGUE = {
   INVALID_PROVIDER: { permanent: true, summary: "the provider's definition is wrong" },
   FOREIGN_OBJECT: { permanent: false, summary: 'an object of the name we need belongs to somebody else' },
   STALE_HOLDER: { permanent: false, summary: 'the invocation may not write any more' },
-  NOT_READABLE: { permanent: false, summary: 'a cluster could not be read; nothing is concluded from that' },
   NOT_READY: { permanent: false, summary: 'something that is needed is not there yet' },
 } as const satisfies Record<string, { permanent: boolean; summary: string }>;
 

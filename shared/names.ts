@@ -14,6 +14,9 @@ export const OPERATION_ANNOTATION = 'openmcp.cloud/operation';
 export const OPERATION_IGNORE = 'ignore';
 export const OPERATION_RECONCILE = 'reconcile';
 
+/** kcp's: the logical cluster that an object lives in. */
+export const LOGICAL_CLUSTER_ANNOTATION = 'kcp.io/cluster';
+
 /** Ours: the full key of the Service API object that a request, namespace or Secret was made for. */
 export const OBJECT_ANNOTATION = 'service-provider.open-control-plane.io/object';
 /** Ours: on a request that another runtime made and that we took over. */

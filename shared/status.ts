@@ -51,6 +51,12 @@ export function reportTerminating(reason = REASON_TERMINATING, message = 'Cleanu
   return { phase: 'Terminating', conditions: [ready('False', reason, message)] };
 }
 
+/** The mark that the provider's part is gone, besides what else is said; from here on access is only removed. */
+export function reportUninstalled(reason: string, message: string, report = reportTerminating()): StatusReport {
+  const uninstalled: ConditionReport = { type: CONDITION_UNINSTALLED, status: 'True', reason, message };
+  return { ...report, conditions: [...report.conditions, uninstalled] };
+}
+
 /** Progressing, or Terminating for an object that is being deleted. */
 export function reportNotReady(object: ServiceObject, reason: string, message: string): StatusReport {
   return isDeleting(object) ? reportTerminating(reason, message) : reportProgressing(reason, message);
@@ -96,7 +102,17 @@ export function statusPatch(object: ServiceObject, report: StatusReport, now: Da
   return { metadata: { resourceVersion: object.metadata.resourceVersion }, status };
 }
 
-function mergeConditions(before: Condition[], reports: ConditionReport[], generation: number, now: Date): Condition[] {
+/**
+ * Pure: the conditions with what is reported. Those that are not named stay; `lastTransitionTime` moves only when a status
+ * flips; a reason that the API server would refuse becomes `ReconcileError`.
+ * @param generation what the reports are about
+ */
+export function mergeConditions(
+  before: readonly Condition[],
+  reports: readonly ConditionReport[],
+  generation: number,
+  now: Date,
+): Condition[] {
   const merged = new Map(before.map((condition) => [condition.type, condition]));
   for (const report of reports) {
     const old = merged.get(report.type);

@@ -1,4 +1,4 @@
-/** Every number that tunes delivery, with its unit. Settings override those that an operator may want to change. */
+/** Every number that tunes what all processes share, with its unit. Settings override those that an operator may want to change. */
 
 /** How long an object stays held after its holder died. Renewed while the invocation lives. */
 export const LEASE_MS = 15_000;
@@ -11,7 +11,7 @@ export const RUN_LIMIT_MS = 60_000;
 export const MAX_RUN_LIMIT_MS = 290_000;
 
 /** A provider's call that was told to end gets this long to do so. */
-export const STOP_GRACE_MS = 3_000;
+export const CALL_GRACE_MS = 3_000;
 
 /** Providers may block the event loop for seconds; a lock must not be lost by that. The same for every worker. */
 export const JOB_LOCK_MS = 15_000;
@@ -37,3 +37,23 @@ export const LEADER_LEASE_MS = 15_000;
 /** BullMQ priorities: 0 goes first. */
 export const USER_PRIORITY = 0;
 export const BACKGROUND_PRIORITY = 10;
+
+/** Redis: the longest pause between two tries to connect. */
+export const RECONNECT_LIMIT_MS = 1_000;
+/** A sender's commands are answered in milliseconds: a connection that gives no answer for so long is dead. */
+export const SENDER_SILENCE_LIMIT_MS = 10_000;
+/** BullMQ's own event stream serves nobody here but people who debug. */
+export const EVENT_STREAM_LENGTH = 1_000;
+
+/** Requests to API servers. Watches have no limit: see `bridge/tuning.ts`. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 30_000;
+export const IDLE_CONNECTION_MS = 30_000;
+/** Objects a page of a list. */
+export const DEFAULT_PAGE_SIZE = 500;
+/** Clients whose connections are kept for tenants' clusters. */
+export const MAX_CLIENTS = 500;
+/** How often a token that may be replaced is read again. */
+export const ROTATION_CHECK_MS = 60_000;
+/** A rotated Secret, or a shard that came or went, is noticed after this. */
+export const KCP_CONNECTION_LIFE_MS = 30_000;

@@ -3,7 +3,7 @@ import { ApiError } from '../../shared/kube/api-error.ts';
 import { equal } from '../../shared/model/json.ts';
 import type { Condition, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { redact } from '../../shared/redact.ts';
-import type { ConditionReport } from '../../shared/status.ts';
+import { type ConditionReport, mergeConditions } from '../../shared/status.ts';
 
 export type ConfigWithStatus = KubeObjectOf<{ status?: { conditions?: Condition[] } }>;
 
@@ -47,18 +47,9 @@ export function configStatusPatch(
   now: Date,
 ): object | undefined {
   const before = config.status?.conditions ?? [];
-  const conditions = [
-    ...before.filter(({ type }) => !OURS.includes(type)),
-    ...wanted.map((report): Condition => {
-      const old = before.find(({ type }) => type === report.type);
-      const flipped = old?.status !== report.status;
-      return {
-        ...report,
-        observedGeneration: config.metadata.generation ?? 0,
-        lastTransitionTime: old && !flipped ? old.lastTransitionTime : `${now.toISOString().slice(0, -5)}Z`,
-      };
-    }),
-  ];
+  const types = new Set(wanted.map(({ type }) => type));
+  const kept = before.filter(({ type }) => !OURS.includes(type) || types.has(type));
+  const conditions = mergeConditions(kept, wanted, config.metadata.generation ?? 0, now);
   const byType = (list: readonly Condition[]) => Object.fromEntries(list.map((each) => [each.type, each]));
   if (equal(byType(before), byType(conditions))) return undefined;
   return { metadata: { resourceVersion: config.metadata.resourceVersion }, status: { conditions } };

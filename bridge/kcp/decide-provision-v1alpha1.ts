@@ -1,4 +1,4 @@
-import { claimName } from '../../shared/kcp/missing-claims.ts';
+import { claimName } from '../../shared/kcp/claims.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { CLAIMS_ANNOTATION, RUNTIME_LABEL } from '../../shared/names.ts';
 import type { WantedExport } from './decide-provision.ts';

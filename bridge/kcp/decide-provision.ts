@@ -1,3 +1,4 @@
+import { claimName } from '../../shared/kcp/claims.ts';
 import type { PermissionClaim } from '../../shared/model/access.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { CLAIMS_ANNOTATION, RUNTIME_LABEL } from '../../shared/names.ts';
@@ -36,7 +37,7 @@ export type ExportDecision =
  */
 export function decideExport(existing: ApiExport | undefined, wanted: WantedExport): ExportDecision {
   const ours = mergeClaims(wanted.claims);
-  const annotation = ours.map(claimKey).toSorted().join(',');
+  const annotation = ours.map(claimName).toSorted().join(',');
   const resource: ExportedResource = { ...wanted.resource, storage: { crd: {} } };
   if (!existing)
     return {
@@ -53,7 +54,7 @@ export function decideExport(existing: ApiExport | undefined, wanted: WantedExpo
 
   const resources = withResource(existing.spec?.resources ?? [], resource);
   const before = existing.metadata.annotations?.[CLAIMS_ANNOTATION];
-  const claims = withClaims(existing.spec?.permissionClaims ?? [], ours, new Set(before?.split(',')));
+  const claims = withWinnerLocks(existing.spec?.permissionClaims ?? [], ours, new Set(before?.split(',')));
   if (!resources && !claims && before === annotation) return { kind: 'nothing' };
   return {
     kind: 'patch',
@@ -77,16 +78,16 @@ function withResource(existing: ExportedResource[], wanted: ExportedResource): E
 }
 
 /** `undefined` where nothing changes. Verbs are compared as sets, since kcp and people may order them differently. */
-function withClaims(
+function withWinnerLocks(
   existing: PermissionClaim[],
   ours: PermissionClaim[],
   before: ReadonlySet<string>,
 ): PermissionClaim[] | undefined {
-  const wanted = new Map(ours.map((claim) => [claimKey(claim), claim]));
+  const wanted = new Map(ours.map((claim) => [claimName(claim), claim]));
   const result: PermissionClaim[] = [];
   let changed = false;
   for (const claim of existing) {
-    const key = claimKey(claim);
+    const key = claimName(claim);
     const mine = wanted.get(key);
     wanted.delete(key);
     if (!mine) {
@@ -110,16 +111,11 @@ function withClaims(
 function mergeClaims(claims: readonly PermissionClaim[]): PermissionClaim[] {
   const merged = new Map<string, PermissionClaim>();
   for (const claim of claims) {
-    const before = merged.get(claimKey(claim));
+    const before = merged.get(claimName(claim));
     const verbs = [...new Set([...(before?.verbs ?? []), ...claim.verbs])];
-    merged.set(claimKey(claim), { group: '', ...before, ...claim, verbs });
+    merged.set(claimName(claim), { group: '', ...before, ...claim, verbs });
   }
   return [...merged.values()];
-}
-
-/** kcp's key of a claim is group and resource. */
-function claimKey({ group = '', resource }: PermissionClaim): string {
-  return group === '' ? resource : `${resource}.${group}`;
 }
 
 function sameSet(a: readonly string[], b: readonly string[]): boolean {

@@ -1,13 +1,11 @@
 import type { Logger } from 'pino';
+import { type EndpointSlice, endpointUrls } from '../../shared/kcp/endpoint-slice.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_EXPORT_ENDPOINT_SLICES } from '../../shared/kube/resources.ts';
-import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import type { WatchState } from '../watch/decide-watch.ts';
 import { followOne } from '../watch/follow-one.ts';
 import type { WatchTuning } from '../tuning.ts';
 import type { WatchLoop } from '../watch/loop.ts';
-
-type EndpointSlice = KubeObjectOf<{ status?: { endpoints?: { url: string }[] } }>;
 
 export interface EndpointSink {
   appeared(url: string): void;
@@ -59,8 +57,4 @@ export class Endpoints {
     for (const url of this.#urls) if (!previous.has(url)) this.#sink.appeared(url);
     this.#sink.moved(this.#urls.size);
   }
-}
-
-function endpointUrls(slice: EndpointSlice): string[] {
-  return (slice.status?.endpoints ?? []).map(({ url }) => url.replace(/\/+$/, '')).sort();
 }

@@ -11,8 +11,7 @@ import { RUNTIME_LABEL } from '../../shared/names.ts';
 import { type ApiExport, decideExport, type WantedExport } from './decide-provision.ts';
 import { type ApiExportV1Alpha1, currentSchemaV1Alpha1, decideExportV1Alpha1 } from './decide-provision-v1alpha1.ts';
 import { type ExportApi, exportApiOf } from './export-api.ts';
-
-const ATTEMPTS = 5;
+import { PROVISION_ATTEMPTS } from '../tuning.ts';
 
 /**
  * Makes the provider's type available to tenants: the APIResourceSchema and the APIExport in the provider workspace.
@@ -46,7 +45,7 @@ export async function provisionExport(workspace: KubeClient, provider: Provider,
       return api;
     } catch (error) {
       // Somebody else wrote in between: look again.
-      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      if (!isConflict(error) || attempt === PROVISION_ATTEMPTS) throw error;
     }
   }
 }

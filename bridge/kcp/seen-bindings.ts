@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ApiBinding } from '../../shared/kcp/bindings.ts';
 import { act, type Decision, skip } from '../watch/decision.ts';
 import { type Change, type Identified } from '../watch/seen.ts';
-import { KCP_CLUSTER_ANNOTATION } from '../objects/seen-objects.ts';
+import { LOGICAL_CLUSTER_ANNOTATION } from '../../shared/names.ts';
 
 /** Pure: all that is kept of an APIBinding of our export. */
 export interface SeenBinding extends Identified {
@@ -19,7 +19,7 @@ export interface SeenBinding extends Identified {
 }
 
 export function seenBinding({ metadata, status }: ApiBinding): SeenBinding | undefined {
-  const cluster = metadata.annotations?.[KCP_CLUSTER_ANNOTATION];
+  const cluster = metadata.annotations?.[LOGICAL_CLUSTER_ANNOTATION];
   if (!cluster || !metadata.uid) return undefined;
   const claims = [status?.exportPermissionClaims ?? [], status?.appliedPermissionClaims ?? []];
   return {

@@ -1,10 +1,7 @@
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { type Mode, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
-import { OPERATION_ANNOTATION } from '../../shared/names.ts';
+import { LOGICAL_CLUSTER_ANNOTATION, OPERATION_ANNOTATION } from '../../shared/names.ts';
 import type { Identified, Seen } from '../watch/seen.ts';
-
-/** kcp's annotation with the logical cluster that an object of a wildcard list lives in. */
-export const KCP_CLUSTER_ANNOTATION = 'kcp.io/cluster';
 
 /** Pure: all that is kept of a Service API object: no spec, no status, no managed fields. */
 export interface SeenObject extends Identified {
@@ -24,7 +21,7 @@ export interface SeenObject extends Identified {
 
 /** @returns `undefined` for an object that says neither its uid nor, in kcp mode, its logical cluster */
 export function seenObject(mode: Mode, { metadata }: KubeObject, finalizer?: string): SeenObject | undefined {
-  const cluster = mode === 'standard' ? ONBOARDING_CLUSTER : metadata.annotations?.[KCP_CLUSTER_ANNOTATION];
+  const cluster = mode === 'standard' ? ONBOARDING_CLUSTER : metadata.annotations?.[LOGICAL_CLUSTER_ANNOTATION];
   if (!cluster || !metadata.uid || !metadata.namespace) return undefined;
   return {
     group: cluster,

@@ -7,10 +7,9 @@ import { Backoff } from '../watch/backoff.ts';
 import { Outbox } from './outbox.ts';
 import { type Notice, shortType, toEvent } from './to-events.ts';
 import type { BridgeTuning } from '../tuning.ts';
+import { SEND_GRACE_MS } from '../tuning.ts';
 
 type SendTuning = Pick<BridgeTuning, 'sendConcurrency' | 'sendRetryFirstMs' | 'sendRetryLimitMs' | 'sendTimeoutMs'>;
-
-const STOP_GRACE_MS = 2_000;
 
 /** Step 6: sends events. While the queue is away it remembers which objects changed, and nothing else. */
 export class Sender {
@@ -81,7 +80,7 @@ export class Sender {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#pause);
-    const deadline = Date.now() + STOP_GRACE_MS;
+    const deadline = Date.now() + SEND_GRACE_MS;
     while (this.#inFlight > 0 && Date.now() < deadline) await sleep(10);
   }
 

@@ -8,9 +8,7 @@ import type { Sender } from '../send/sender.ts';
 import { repeat } from './repeat.ts';
 import type { Part } from '../part.ts';
 import type { BridgeTuning } from '../tuning.ts';
-
-/** So many are looked at in one go. */
-const BATCH = 500;
+import { DUTY_BATCH } from '../tuning.ts';
 
 export interface DutyOptions {
   redis: Redis;
@@ -51,9 +49,9 @@ export function startDuties(options: DutyOptions): () => void {
   duty('epoch', tuning.epochCheckMs, checkEpoch);
   duty('timers', tuning.timerSweepMs, async () => {
     for (let more = usable(); more && usable();) {
-      const due = await state.dueTimers(Date.now(), BATCH);
+      const due = await state.dueTimers(Date.now(), DUTY_BATCH);
       await publishAll(due, 'Timer', 'background', options, (timer) => state.forgetTimer(timer));
-      more = due.length === BATCH;
+      more = due.length === DUTY_BATCH;
     }
   });
   // Free at the last look already: whoever lets go of an object publishes it too, in a moment.
@@ -61,7 +59,7 @@ export function startDuties(options: DutyOptions): () => void {
   duty('parked', tuning.parkedSweepMs, async () => {
     // While nothing is handed out they would only be parked again.
     if (!usable() || epoch.quiet) return;
-    const free = await state.releasedParked(BATCH);
+    const free = await state.releasedParked(DUTY_BATCH);
     const left = free.filter(({ member, score }) => freeBefore.get(member) === score);
     freeBefore = new Map(free.map(({ member, score }) => [member, score]));
     await publishAll(left, 'Parked', 'user', options, (parked) => state.forgetParked(parked));

@@ -1,3 +1,4 @@
+import { SHORTEST_WATCH_MS } from '../tuning.ts';
 /** Pure: what a watch does after it ended. */
 
 export type WatchEnd =
@@ -17,9 +18,6 @@ export interface NextTry {
   readonly wait: boolean;
 }
 
-/** A server that ends each watch at once must not be asked in a tight loop. */
-const SHORTEST_NORMAL_LIFE_MS = 1_000;
-
 /**
  * 410: the position is too old. 404: the type isn't served; when it is again, it may lie in another storage. 500: kcp
  * ends watches so when the schema of the type moves, and answers so when the export is gone. Others (401, 403, 429, no
@@ -29,8 +27,7 @@ const LOSES_POSITION: ReadonlySet<number> = new Set([404, 410, 500]);
 
 /** @param watch `listing`: it ended before its initial events were all there */
 export function nextTry(end: WatchEnd, watch: { livedMs: number; listing: boolean }): NextTry {
-  if (end.kind === 'closed')
-    return { relist: false, listInPages: false, wait: watch.livedMs < SHORTEST_NORMAL_LIFE_MS };
+  if (end.kind === 'closed') return { relist: false, listInPages: false, wait: watch.livedMs < SHORTEST_WATCH_MS };
   // A frozen connection, or a position from before the server's data was restored: the server then sends nothing at all,
   // for ever. Only a new list mends that.
   if (end.kind === 'silent') return { relist: true, listInPages: false, wait: true };

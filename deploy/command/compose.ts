@@ -24,6 +24,7 @@ import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import { type RunningWorker, startWorker } from '../../functions/host/worker.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
 import { FunctionRuntime } from '../../functions/runtime.ts';
+import { SHUTDOWN_PATIENCE_MS, SHUTDOWN_LIMIT_MS, DEFAULT_CONCURRENCY } from './tuning.ts';
 
 export interface RuntimeOptions {
   provider: Provider;
@@ -72,11 +73,6 @@ export interface RunningRuntime {
   /** Takes no more work, lets running invocations end for a while, hands the rest back. */
   stop(): Promise<void>;
 }
-
-/** How long running invocations may go on at shutdown before they are told to end, and when nobody waits any more. */
-const SHUTDOWN_PATIENCE_MS = 5_000;
-const SHUTDOWN_LIMIT_MS = 15_000;
-const DEFAULT_CONCURRENCY = 20;
 
 /** Bridge and functions in one process, or any part of them. */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {

@@ -1,14 +1,12 @@
 import { initProvider } from '../../functions/init/init.ts';
 import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import { type CommonOptions, givenOnboarding, setUp } from './setup.ts';
-
-/** As long as the template of Go providers waits. The operator starts the Job anew when it has failed. */
-const TIMEOUT_MS = 30 * 60_000;
+import { INIT_TIMEOUT_MS } from './tuning.ts';
 
 /** `service-provider init`: ends when everything is ready for `run`. */
 export async function init(options: CommonOptions): Promise<void> {
   const { env, provider, platform, log } = await setUp(options, { redis: false });
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.timeout(INIT_TIMEOUT_MS);
   const onboarding =
     (await givenOnboarding(env)) ??
     (await orderOnboardingAccess(platform, provider, 'init', env.POD_NAMESPACE, log, signal, env.LOCAL_ACCESS));

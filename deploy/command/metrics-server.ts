@@ -9,9 +9,7 @@ import { parseBindAddress } from './health.ts';
 import { mayReadMetrics } from './metrics-access.ts';
 import type { Metrics } from './metrics.ts';
 import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
-
-/** Certificates are replaced before they end. */
-const CERTIFICATE_LOOK_MS = 10_000;
+import { CERTIFICATE_LOOK_MS } from './tuning.ts';
 
 export interface MetricsServerOptions {
   /** As of `--metrics-bind-address`. */

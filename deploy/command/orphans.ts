@@ -8,8 +8,7 @@ import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import { type OrphanFinding, orphansOf } from '../../functions/orphans/orphans.ts';
 import type { PresencePorts } from '../../functions/orphans/presence.ts';
 import { type CommonOptions, givenOnboarding, setUp, type Setup } from './setup.ts';
-
-const ACCESS_TIMEOUT_MS = 60_000;
+import { ORPHANS_ACCESS_TIMEOUT_MS } from './tuning.ts';
 
 export interface OrphansOptions extends CommonOptions {
   delete: boolean;
@@ -56,7 +55,7 @@ function portsOf({ env, provider, platform, log }: Setup): PresencePorts {
           'run',
           env.POD_NAMESPACE,
           log,
-          AbortSignal.timeout(ACCESS_TIMEOUT_MS),
+          AbortSignal.timeout(ORPHANS_ACCESS_TIMEOUT_MS),
           env.LOCAL_ACCESS,
         )),
     async workspace(logicalCluster) {

@@ -11,6 +11,7 @@ import { createMetrics } from './metrics.ts';
 import { serveMetrics } from './metrics-server.ts';
 import { redisSettings, workspaceTuning } from './settings.ts';
 import { type CommonOptions, givenOnboarding, setUp } from './setup.ts';
+import { ONBOARDING_RETRY_MS } from './tuning.ts';
 
 export interface ServeOptions extends CommonOptions {
   healthProbeBindAddress: string;
@@ -27,8 +28,6 @@ export interface Parts {
   bridge: boolean;
   functions: readonly FunctionName[];
 }
-
-const ONBOARDING_RETRY_MS = 5_000;
 
 /** Runs until SIGTERM or SIGINT. */
 export async function serve(parts: Parts, options: ServeOptions): Promise<void> {

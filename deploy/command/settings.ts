@@ -5,11 +5,9 @@ import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { parseGoDuration } from '../../shared/model/duration.ts';
 import type { RedisSettings } from '../../shared/queue/redis.ts';
 import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../shared/tuning.ts';
+import { DEFAULT_CONCURRENCY, SHORTEST_DURATION_MS } from './tuning.ts';
 
-/** Below this a lease or lock would end while its holder waits for an answer. */
-const SHORTEST_MS = 1_000;
-
-const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = SHORTEST_MS) =>
+const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = SHORTEST_DURATION_MS) =>
   z
     .string()
     .optional()
@@ -60,7 +58,7 @@ const VARIABLES = z.object({
   /** Who holds the lead among several replicas; default: the host's name. */
   POD_NAME: text,
   /** Objects that one function works on at once in this process. */
-  CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(20),
+  CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(DEFAULT_CONCURRENCY),
   RUN_LIMIT: duration(RUN_LIMIT_MS, MAX_RUN_LIMIT_MS),
   LEASE_DURATION: duration(LEASE_MS),
   JOB_LOCK_DURATION: duration(JOB_LOCK_MS),

@@ -12,9 +12,7 @@ import { leaveWorkspace } from '../workspace/leave.ts';
 import { flowPosition } from '../step/flow.ts';
 import { backToStart } from '../step/precondition.ts';
 import type { Run, Step, StepResult } from '../step/run.ts';
-
-/** A claim that is accepted wakes the object; this is for the end of the patience. */
-const CLAIM_RETRY_MS = 10_000;
+import { CLAIM_RETRY_MS } from '../tuning.ts';
 
 /**
  * Removes access in the promised order: workload (AccessRequest, then ClusterRequest), end user cluster, finalizer.

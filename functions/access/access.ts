@@ -1,7 +1,7 @@
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type { Run } from '../step/run.ts';
-import { declare, tokenOf } from '../requests/declared.ts';
+import { declare, tokenAccess } from '../requests/declared.ts';
 import type { DesiredRequest } from '../requests/desired.ts';
 import { ensureRequest, judgeRequest } from '../requests/requests.ts';
 import { type AccessVerdicts, grantedAccess, someTerminating, type Verdict } from '../step/verdict.ts';
@@ -35,7 +35,7 @@ export async function ensureAccess(
     if (namespace) return verdicts(namespace, []);
     // Clusters take longest: ordered first, they are granted while the workspace is prepared.
     const ordered = await Promise.all(declared.requests.map(ensure));
-    return verdicts(await ensureWorkspaceAccess(run, run.workspace, object, tokenOf(declared.mcp)), ordered);
+    return verdicts(await ensureWorkspaceAccess(run, run.workspace, object, tokenAccess(declared.mcp)), ordered);
   }
   const [first, ...others] = declared.requests as [DesiredRequest, ...DesiredRequest[]];
   const [, mcp] = await ensure(first);
@@ -55,7 +55,7 @@ export async function judgeAccess(run: Run, object: ServiceObject): Promise<Acce
     ]),
   );
   if (run.workspace)
-    return verdicts(await judgeWorkspaceAccess(run, run.workspace, object, tokenOf(declared.mcp)), judged);
+    return verdicts(await judgeWorkspaceAccess(run, run.workspace, object, tokenAccess(declared.mcp)), judged);
   const [[, mcp], ...others] = judged as [[string, Verdict], ...[string, Verdict][]];
   return verdicts(mcp, others);
 }

@@ -11,8 +11,7 @@ import { mergePatchOf } from '../../shared/model/json.ts';
 import { MANAGED_BY_LABEL, requestName, shortenName } from '../../shared/names.ts';
 import { localAddresses } from './decide-local-access.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
-
-const POLL_MS = 500;
+import { ONBOARDING_POLL_MS } from '../tuning.ts';
 
 /** `init` installs types; `run` serves objects. Each has a request of its own with the rights that it needs. */
 export type OnboardingUse = 'init' | 'run';
@@ -95,7 +94,7 @@ export async function orderOnboardingAccess(
     }
     if (!told) log.info({ request: `${namespace}/${name}` }, 'waiting for access to the onboarding cluster');
     told = true;
-    await sleep(POLL_MS, undefined, { signal });
+    await sleep(ONBOARDING_POLL_MS, undefined, { signal });
   }
 }
 

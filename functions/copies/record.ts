@@ -7,7 +7,7 @@ import { managedLabels, OBJECT_ANNOTATION, requestName } from '../../shared/name
 import type { Run } from '../step/run.ts';
 import type { DesiredCopy } from './decide-copies.ts';
 
-type Record_ = KubeObjectOf<{ data?: { copies?: string } }>;
+type RecordMap = KubeObjectOf<{ data?: { copies?: string } }>;
 
 /**
  * Which copies were made for an object, kept in the tenant's namespace: finding them on the clusters themselves would
@@ -25,7 +25,7 @@ export class CopyRecord {
   }
 
   async read(): Promise<DesiredCopy[]> {
-    const found = await this.#platform.get<Record_>(CONFIG_MAPS, this.#name, this.#run.tenantNamespace);
+    const found = await this.#platform.get<RecordMap>(CONFIG_MAPS, this.#name, this.#run.tenantNamespace);
     return JSON.parse(found?.data?.copies ?? '[]') as DesiredCopy[];
   }
 
@@ -33,7 +33,7 @@ export class CopyRecord {
   async write(before: readonly DesiredCopy[], copies: readonly DesiredCopy[]): Promise<void> {
     if (equal(before, copies)) return;
     const { key, provider, tenantNamespace } = this.#run;
-    await this.#platform.apply<Record_>(CONFIG_MAPS, {
+    await this.#platform.apply<RecordMap>(CONFIG_MAPS, {
       metadata: {
         name: this.#name,
         namespace: tenantNamespace,

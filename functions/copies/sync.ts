@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../shared/errors.ts';
-import { ApiError, isNotFound } from '../../shared/kube/api-error.ts';
+import { createWithNamespace } from '../../shared/kube/create.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
+import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type { DeleteContext, ServiceObjectOf } from '../../shared/provider/context.ts';
@@ -77,30 +77,20 @@ async function bring(client: KubeClient, copy: DesiredCopy, source: Secret, owne
     case 'nothing':
       return;
     case 'create':
-      return create(client, action.object);
+      await createWithNamespace(client, SECRETS, action.object);
+      return;
     case 'patch':
       await client.mergePatch(SECRETS, copy.name, action.patch, { namespace: copy.namespace });
       return;
     case 'replace':
       await client.delete(SECRETS, copy.name, { namespace: copy.namespace, uid: action.uid });
-      return create(client, action.object);
+      await createWithNamespace(client, SECRETS, action.object);
+      return;
     case 'refuse':
       throw new RuntimeError(
         'FOREIGN_OBJECT',
         `Secret ${copy.namespace}/${copy.name} on the ${copy.cluster} cluster exists and is no copy of ours; rename or remove it`,
       );
-  }
-}
-
-async function create(client: KubeClient, object: Secret): Promise<void> {
-  const { namespace = '' } = object.metadata;
-  try {
-    await client.create(SECRETS, object);
-  } catch (error) {
-    const missing = error instanceof ApiError && isNotFound(error) && error.details?.name === namespace;
-    if (!missing) throw error;
-    await client.apply(NAMESPACES, { metadata: { name: namespace } });
-    await client.create(SECRETS, object);
   }
 }
 

@@ -7,12 +7,13 @@ import { failed, type Outcome } from '../../shared/events/outcome.ts';
 import type { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import type { Priority, Publisher } from '../../shared/queue/publisher.ts';
 import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
-import { claimOf, withClaim } from './winner-lock.ts';
+import type { Hold } from '../step/hold.ts';
+import { winnerLockOf, withWinnerLock } from './winner-lock.ts';
 import { type LeaseTimes, ObjectLease } from './lease.ts';
 import { settlementOf } from './settle.ts';
 
-/** Does one invocation under a lease. Must not reject; a rejection counts as a retryable failure all the same. */
-export type Invoke = (event: ServiceEvent, lease: ObjectLease) => Promise<Outcome>;
+/** Does one invocation. Must not reject; a rejection counts as a retryable failure all the same. */
+export type Invoke = (event: ServiceEvent, hold: Hold) => Promise<Outcome>;
 
 export interface DeliveryPorts {
   provider: string;
@@ -46,28 +47,30 @@ export async function deliver(data: unknown, priority: Priority, ports: Delivery
     ports.log.debug({ object: displayKey(key) }, 'held by another invocation: parked');
     return;
   }
-  const backToStart = (reason: Reason, as: Priority) =>
+  const publishAgain = (reason: Reason, as: Priority) =>
     ports.publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason, traceparent: event.traceparent }), as);
   if (!lease.valid) {
     // The event loop stood still for as long as the lease lasts.
     lease.end();
-    await backToStart('LeaseLost', priority);
+    await publishAgain('LeaseLost', priority);
     return;
   }
   const { outcome, durationMs } = await timed(() =>
-    withClaim(ports.state, claimOf(ports.functionName, key), ports.times.leaseMs, () => ports.invoke(event, lease)),
+    withWinnerLock(ports.state, winnerLockOf(ports.functionName, key), ports.times.leaseMs, () =>
+      ports.invoke(event, lease),
+    ),
   );
   const attempts = outcome.kind === 'failed' ? await ports.state.attempts(key) : 0;
   const parked = await lease.settle(settlementOf(outcome, attempts, Math.random()));
   ports.onStep?.({ event, functionName: ports.functionName, outcome, durationMs });
   if (parked === undefined) {
     ports.log.warn({ object: displayKey(key) }, 'the lease was lost during the invocation');
-    await backToStart('LeaseLost', priority);
+    await publishAgain('LeaseLost', priority);
     return;
   }
   if (parked > 0) {
     // A change that came meanwhile. The mark goes after it was published, and only if nobody parked again.
-    await backToStart('Parked', 'user');
+    await publishAgain('Parked', 'user');
     await ports.state.forgetParked({ key, member: formatObjectKey(key), score: String(parked) });
     // From the start the same next step is found, with the change in view: sent as well, it would be done twice.
     return;

@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import { DeliveryState, type Settlement } from '../../shared/queue/delivery-state.ts';
-import type { StopReason } from '../step/run.ts';
+import type { Hold, StopReason } from '../step/hold.ts';
 
 export interface LeaseTimes {
   leaseMs: number;
@@ -13,7 +13,7 @@ export interface LeaseTimes {
  * The right to work on one object, held and renewed in Redis. `guard` refuses a holder whose time is over, by its own
  * clock, even if Redis or the event loop stood still meanwhile.
  */
-export class ObjectLease {
+export class ObjectLease implements Hold {
   readonly key: ObjectKey;
   readonly token: string;
   readonly #state: DeliveryState;
@@ -23,7 +23,7 @@ export class ObjectLease {
   #parkedSeen = 0;
   #ended = false;
   #timer: NodeJS.Timeout | undefined;
-  #onParked: (() => void) | undefined;
+  #onWanted: (() => void) | undefined;
 
   private constructor(state: DeliveryState, key: ObjectKey, token: string, deadline: number, times: LeaseTimes) {
     this.#state = state;
@@ -61,9 +61,9 @@ export class ObjectLease {
     if (!this.signal.aborted) this.#stop.abort(reason);
   }
 
-  /** @param onParked called when somebody came for the object while it was held */
-  keepRenewed(onParked: () => void): void {
-    this.#onParked = onParked;
+  /** From now on the lease is renewed in Redis, where it shows when somebody came for the object: it is parked then. */
+  renewed(onWanted: () => void): void {
+    this.#onWanted = onWanted;
     this.#schedule();
   }
 
@@ -95,7 +95,7 @@ export class ObjectLease {
         return;
       }
       this.#deadline = deadline;
-      if (parked > this.#parkedSeen) this.#onParked?.();
+      if (parked > this.#parkedSeen) this.#onWanted?.();
       this.#parkedSeen = parked;
     } catch {
       // Redis is away. The lease may outlive that; if not, the deadline passes.

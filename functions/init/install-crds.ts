@@ -4,6 +4,7 @@ import { ApiError, isDenied } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CRDS } from '../../shared/kube/resources.ts';
 import type { Condition, KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import { CRD_POLL_MS, CRD_TIMEOUT_MS } from '../tuning.ts';
 
 type CrdState = KubeObjectOf<{
   spec: {
@@ -15,9 +16,6 @@ type CrdState = KubeObjectOf<{
   status?: { conditions?: Pick<Condition, 'type' | 'status' | 'reason' | 'message'>[] };
 }>;
 
-const POLL_MS = 100;
-const TIMEOUT_MS = 30_000;
-
 /**
  * Applies CustomResourceDefinitions and returns when all of them are served. Works on kube-apiservers and in kcp
  * workspaces; idempotent.
@@ -26,7 +24,7 @@ const TIMEOUT_MS = 30_000;
 export async function installCrds(
   cluster: KubeClient,
   crds: readonly object[],
-  timeoutMs: number = TIMEOUT_MS,
+  timeoutMs: number = CRD_TIMEOUT_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   const applied = await Promise.all(crds.map((crd) => cluster.apply<CrdState>(CRDS, crd as CrdState)));
@@ -47,7 +45,7 @@ async function established(cluster: KubeClient, applied: CrdState, deadline: num
         `CustomResourceDefinition ${applied.metadata.name} is not served yet (${why || 'no condition says why'})`,
       );
     }
-    await sleep(POLL_MS);
+    await sleep(CRD_POLL_MS);
     state = await cluster.get<CrdState>(CRDS, applied.metadata.name);
   }
 }

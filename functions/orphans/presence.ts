@@ -1,5 +1,5 @@
 import { messageOf } from '../../shared/errors.ts';
-import { isForbidden, isNotFound } from '../../shared/kube/api-error.ts';
+import { isUnclear } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
@@ -42,7 +42,7 @@ async function inWorkspace({ type }: Owned, key: ObjectKey, ports: PresencePorts
     if (shared) return exists((await workspace.virtual.list(ports.type, { metadataOnly: true })).items[0]);
     return exists(await workspace.virtual.get(ports.type, key.name, key.namespace));
   } catch (error) {
-    if ((isForbidden(error) || isNotFound(error)) && !(await workspace.isBound())) return { state: 'absent' };
+    if (isUnclear(error) && !(await workspace.isBound())) return { state: 'absent' };
     throw error;
   }
 }

@@ -4,9 +4,7 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, NAMESPACES } from '../../shared/kube/resources.ts';
 import { release } from '../requests/requests.ts';
 import type { Owned } from './decide-orphans.ts';
-
-const POLL_MS = 250;
-const PATIENCE_MS = 60_000;
+import { ORPHAN_POLL_MS, ORPHAN_PATIENCE_MS } from '../tuning.ts';
 
 /**
  * Deletes this very incarnation and waits until it is gone; our own finalizer on a request goes last.
@@ -17,7 +15,7 @@ export async function removeOrphan(platform: KubeClient, { type, object }: Owned
   await platform.delete(type, name, { namespace, uid });
   // What is in a namespace goes on its own time.
   if (type === NAMESPACES) return;
-  for (const end = Date.now() + PATIENCE_MS; ;) {
+  for (const end = Date.now() + ORPHAN_PATIENCE_MS; ;) {
     const now = await platform.get(type, name, namespace);
     if (!now || now.metadata.uid !== uid) return;
     const ours = type === ACCESS_REQUESTS || type === CLUSTER_REQUESTS;
@@ -27,6 +25,6 @@ export async function removeOrphan(platform: KubeClient, { type, object }: Owned
         'NOT_READY',
         `${type.kind} ${namespace}/${name} is still held by ${now.metadata.finalizers?.join(', ') || 'nobody'}`,
       );
-    await sleep(POLL_MS);
+    await sleep(ORPHAN_POLL_MS);
   }
 }

@@ -2,13 +2,15 @@ import { RuntimeError } from '../../shared/errors.ts';
 import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import { milliseconds } from '../../shared/model/duration.ts';
 import { again, done } from '../../shared/events/outcome.ts';
-import { CONDITION_UNINSTALLED } from '../../shared/status.ts';
+import { reportUninstalled } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../step/verdict.ts';
 import { removeCopies } from '../copies/sync.ts';
 import { flowPosition } from '../step/flow.ts';
 import { backToStart } from '../step/precondition.ts';
-import { deleteContext, ReportCollector, untilStopped } from '../provider-call/context.ts';
+import { deleteContext } from '../provider-call/context.ts';
+import { ReportCollector } from '../provider-call/report.ts';
+import { untilStopped } from '../provider-call/until-stopped.ts';
 import type { ServiceObjectOf } from '../../shared/provider/context.ts';
 import type { Step } from '../step/run.ts';
 
@@ -29,13 +31,7 @@ export const providerDelete: Step = async (object, run) => {
     return { status: report, outcome: again(milliseconds(result.requeueAfter, 'requeueAfter'), 'RequeueAfter') };
   await removeCopies(run, ctx);
   return {
-    status: {
-      ...report,
-      conditions: [
-        ...report.conditions,
-        { type: CONDITION_UNINSTALLED, status: 'True', reason: 'Deleted', message: 'The provider has removed all' },
-      ],
-    },
+    status: reportUninstalled('Deleted', 'The provider has removed all', report),
     outcome: done(TEARDOWN_REQUESTED),
   };
 };

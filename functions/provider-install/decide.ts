@@ -13,7 +13,7 @@ import { flowPosition } from '../step/flow.ts';
 import type { CallResult } from '../../shared/provider/context.ts';
 import type { StepResult } from '../step/run.ts';
 
-/** Not being deleted, and ours: the finalizer is the claim, also to be the one that a workspace is served by. */
+/** Not being deleted, and ours: the finalizer says so, also of the one that a workspace is served by. */
 export function mayInstall(object: ServiceObject, finalizer: string): boolean {
   return flowPosition(object, finalizer) === 'install' && hasFinalizer(object, finalizer);
 }

@@ -4,9 +4,11 @@ import { reportReady } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../step/verdict.ts';
 import { syncCopies } from '../copies/sync.ts';
-import { writeStatus } from '../step/invoke.ts';
+import { writeStatus } from '../step/write-status.ts';
 import { backToStart } from '../step/precondition.ts';
-import { parseObject, providerContext, ReportCollector, untilStopped } from '../provider-call/context.ts';
+import { parseObject, providerContext } from '../provider-call/context.ts';
+import { ReportCollector } from '../provider-call/report.ts';
+import { untilStopped } from '../provider-call/until-stopped.ts';
 import type { Step } from '../step/run.ts';
 import { decideNextLook, markInstallStarted, mayInstall, waitForSecret } from './decide.ts';
 

@@ -7,6 +7,7 @@ import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
 import type { DesiredRequest } from './desired.ts';
 import { foreignRequest, isOurs, metadataPatch, neverOurs, skeleton } from './ownership.ts';
 import type { Verdict } from '../step/verdict.ts';
+import { LOOK_AGAIN_MS } from '../tuning.ts';
 
 /** The requests of one registration as they are on the platform cluster. */
 export interface ObservedRequest {
@@ -27,9 +28,6 @@ export type RequestAction =
   | { readonly do: 'release-access-request'; readonly object: AccessRequest }
   | { readonly do: 'release-cluster-request'; readonly object: ClusterRequest }
   | { readonly do: 'conclude'; readonly verdict: Verdict };
-
-/** Nothing tells when a Cluster or somebody's ClusterRequest appears, except those of control planes. */
-const LOOK_AGAIN_MS = 10_000;
 
 /**
  * The next step towards the access that is desired; follows `Reconcile` of `clusteraccess/advanced`, except that a
@@ -145,7 +143,7 @@ function decideAccess(desired: DesiredRequest, { accessRequest }: ObservedReques
         ...(spec ? { spec } : {}),
       },
     };
-  return conclude(judgeAccess(desired, accessRequest));
+  return conclude(verdictOn(desired, accessRequest));
 }
 
 function referenceOf({
@@ -164,7 +162,7 @@ function refersElsewhere(desired: DesiredRequest, { spec }: AccessRequest): bool
   return spec.clusterRef !== undefined && !equal(clusterRef, spec.clusterRef);
 }
 
-function judgeAccess({ registrations }: DesiredRequest, request: AccessRequest): Verdict {
+function verdictOn({ registrations }: DesiredRequest, request: AccessRequest): Verdict {
   const { metadata, status } = request;
   const where = `AccessRequest ${metadata.namespace}/${metadata.name}`;
   // Not yet about the permissions that are asked now; Go waits for the same.

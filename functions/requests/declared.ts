@@ -29,15 +29,7 @@ export async function declare(run: Run, object: ServiceObject): Promise<Declared
   const { access } = run.provider;
   const config = run.config.state === 'ok' ? run.config.config : undefined;
   const known = object as unknown as ServiceObjectOf<unknown>;
-  const data = access.additionalData
-    ? await named('access.additionalData', () =>
-        access.additionalData?.(known, config, {
-          platform: run.platform,
-          home: run.home,
-          tenantNamespace: run.tenantNamespace,
-        }),
-      )
-    : undefined;
+  const data = await additionalData(run, object, known, config);
   const compute = <Value>(field: string, value: Computed<Value, unknown, unknown, unknown>): Promise<Value> =>
     named(field, () =>
       typeof value === 'function'
@@ -72,12 +64,30 @@ export async function declare(run: Run, object: ServiceObject): Promise<Declared
   return { mcp, requests: [{ ...first, registrations }, ...others] };
 }
 
+const remembered = new WeakMap<Run, { readonly version: string | undefined; readonly data: Promise<unknown> }>();
+
+/** Computed once in an invocation, unless the object changed meanwhile: a provider may read clusters for it. */
+function additionalData(
+  run: Run,
+  { metadata: { resourceVersion: version } }: ServiceObject,
+  object: ServiceObjectOf<unknown>,
+  config: unknown,
+): Promise<unknown> {
+  const { access } = run.provider;
+  const before = remembered.get(run);
+  if (before && before.version === version) return before.data;
+  const { platform, home, tenantNamespace } = run;
+  const data = Promise.resolve(access.additionalData?.(object, config, { platform, home, tenantNamespace }));
+  remembered.set(run, { version, data });
+  data.catch(() => remembered.delete(run));
+  return data;
+}
+
 async function named<T>(field: string, compute: () => T | Promise<T>): Promise<T> {
   try {
     return await compute();
   } catch (error) {
-    // A cluster that could not be read is not the provider's fault, and is tried again.
-    if (isRuntimeError(error, 'INVALID_PROVIDER') || field === 'access.additionalData') throw error;
+    if (isRuntimeError(error, 'INVALID_PROVIDER')) throw error;
     throw new RuntimeError('INVALID_PROVIDER', `${field}: ${messageOf(error)}`, { cause: error });
   }
 }
@@ -89,7 +99,7 @@ function methodOf(declared: DeclaredAccess): AccessMethod {
 }
 
 /** @throws RuntimeError `INVALID_PROVIDER` where people's login is asked for a kcp workspace */
-export function tokenOf(method: AccessMethod): AccessSpec {
+export function tokenAccess(method: AccessMethod): AccessSpec {
   if ('token' in method) return method.token;
   throw new RuntimeError('INVALID_PROVIDER', 'access.mcp: a kcp workspace gives token access only, not oidc');
 }

@@ -1,6 +1,7 @@
-import { ApiError, isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
+import { isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
+import { createWithNamespace } from '../../shared/kube/create.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS, NAMESPACES } from '../../shared/kube/resources.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
@@ -9,9 +10,7 @@ import { beingRemoved, decideRequest, type ObservedRequest } from './decide-requ
 import type { DesiredRequest, RequestIdentity } from './desired.ts';
 import { isOurs, neverOurs } from './ownership.ts';
 import type { Verdict } from '../step/verdict.ts';
-
-/** More steps than this in one pass mean that somebody works against us. */
-const MAX_STEPS = 12;
+import { MAX_REQUEST_STEPS } from '../tuning.ts';
 
 export async function observeRequest(platform: KubeClient, desired: DesiredRequest): Promise<ObservedRequest> {
   const getAccess = () => platform.get<AccessRequest>(ACCESS_REQUESTS, desired.name, desired.namespace);
@@ -59,7 +58,7 @@ export async function ensureRequest(
   keepTerminating: boolean,
 ): Promise<Verdict> {
   let observed = await observeRequest(platform, desired);
-  for (let step = 0; step < MAX_STEPS; step++) {
+  for (let step = 0; step < MAX_REQUEST_STEPS; step++) {
     const action = decideRequest(desired, observed, annotation);
     switch (action.do) {
       case 'conclude':
@@ -124,18 +123,12 @@ async function create<T extends KubeObject>(
   object: T,
 ): Promise<T | undefined> {
   try {
-    return await platform.create(type, object);
+    return await createWithNamespace(platform, type, object);
   } catch (error) {
     const { name, namespace } = object.metadata;
     if (isAlreadyExists(error)) return platform.get<T>(type, name, namespace);
-    if (!isMissingNamespace(error, namespace)) throw error;
-    await platform.apply(NAMESPACES, { metadata: { name: namespace as string } });
-    return platform.create(type, object);
+    throw error;
   }
-}
-
-function isMissingNamespace(error: unknown, namespace: string | undefined): boolean {
-  return error instanceof ApiError && isNotFound(error) && namespace !== undefined && error.details?.name === namespace;
 }
 
 /** Removes our finalizer from a request that is being deleted once it is the last one. True when the request is gone. */

@@ -1,14 +1,7 @@
 import { DELETE_REQUESTED, INSTALL_REQUESTED, TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { again, done, waiting } from '../../shared/events/outcome.ts';
-import {
-  CONDITION_UNINSTALLED,
-  isDeleting,
-  reportNotReady,
-  reportProgressing,
-  reportTerminating,
-  type StatusReport,
-} from '../../shared/status.ts';
+import { isDeleting, reportNotReady, reportProgressing, reportUninstalled } from '../../shared/status.ts';
 import { type AccessVerdicts, grantedAccess, someTerminating, worst } from '../step/verdict.ts';
 import type { ConfigState } from '../step/config-state.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
@@ -27,15 +20,6 @@ export function reject(winner: { namespace: string; name: string }): StepResult 
       `Only one is served in a workspace: ${winner.namespace}/${winner.name} is older; this one follows when that is deleted`,
     ),
     outcome: waiting(`the end of ${winner.namespace}/${winner.name}`),
-  };
-}
-
-/** The mark that the provider's part is gone; from here on access is only removed. */
-export function reportUninstalled(reason: string, message: string): StatusReport {
-  const report = reportTerminating();
-  return {
-    ...report,
-    conditions: [...report.conditions, { type: CONDITION_UNINSTALLED, status: 'True', reason, message }],
   };
 }
 

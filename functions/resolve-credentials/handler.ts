@@ -18,7 +18,7 @@ import { decideAfterAccess, reject, skipDelete, waitForConfig, waitForStray } fr
 import { winnerOf } from './winner.ts';
 
 /**
- * The start of every pass: claims the object (finalizer), sees to the access that it needs, and says which function is
+ * The start of every pass: puts our finalizer on the object, sees to the access that it needs, and says which function is
  * next. The only one that orders access.
  */
 export const resolveCredentials: Step = async (found, run) => {
@@ -41,16 +41,16 @@ async function resolveInstall(object: ServiceObject, run: Run): Promise<StepResu
   if (run.config.state === 'unusable') return waitForConfig(object, run.config);
   const rejected = await rejectedBySingleton(object, run);
   if (rejected) return rejected;
-  const claimed = await withFinalizer(object, run);
-  // Deleted between the read and the claim: its own event is on the way.
-  if (!claimed) return { outcome: done() };
-  const access = await ensureAccess(run, claimed, { keepTerminating: false });
+  const held = await withFinalizer(object, run);
+  // Deleted since it was read: its own event is on the way.
+  if (!held) return { outcome: done() };
+  const access = await ensureAccess(run, held, { keepTerminating: false });
   if (grantedAccess(access) && mayHaveStrays(access)) {
     const stray = await removeStrays(run);
-    if (stray) return waitForStray(claimed, stray);
+    if (stray) return waitForStray(held, stray);
     await rememberRegistrations(run);
   }
-  return decideAfterAccess(claimed, access);
+  return decideAfterAccess(held, access);
 }
 
 /** Another runtime that was stopped in its first installation leaves no condition behind, but its requests. */

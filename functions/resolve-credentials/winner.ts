@@ -4,12 +4,12 @@ import { isDeleting } from '../../shared/status.ts';
 
 /**
  * Which of a workspace's objects is served: oldest wins. One that carries our finalizer has been served already and
- * stays the winner (the durable claim), also while it is being deleted. Among the others the oldest, then the smallest
+ * stays the winner, also while it is being deleted. Among the others the oldest, then the smallest
  * uid. Computed from a list and nothing else, so a restart or a wiped queue changes nothing.
  */
 export function winnerOf<T extends KubeObject>(objects: readonly T[], finalizer: string): T | undefined {
-  const claimed = objects.filter((object) => hasFinalizer(object, finalizer));
-  const candidates = claimed.length > 0 ? claimed : objects.filter((object) => !isDeleting(object));
+  const held = objects.filter((object) => hasFinalizer(object, finalizer));
+  const candidates = held.length > 0 ? held : objects.filter((object) => !isDeleting(object));
   return [...candidates].sort(byAge)[0];
 }
 

@@ -1,15 +1,15 @@
 import { messageOf, PermanentError, RuntimeError } from '../../shared/errors.ts';
-import { isConflict, isForbidden, isNotFound } from '../../shared/kube/api-error.ts';
+import { isConflict, isUnclear } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { again, done, failed, type Outcome } from '../../shared/events/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_IGNORE } from '../../shared/names.ts';
 import { redact } from '../../shared/redact.ts';
-import { REASON_RECONCILE_ERROR, reportNotReady, type StatusReport, statusPatch } from '../../shared/status.ts';
-import { keepStarted, neverStarted, REASONS_BEFORE_INSTALL } from './flow.ts';
-import type { Run, Step, StopReason } from './run.ts';
-
-/** A step that meets other writers reads again this often before it backs off. */
-const MAX_CONFLICTS = 5;
+import { REASON_RECONCILE_ERROR, reportNotReady } from '../../shared/status.ts';
+import { neverStarted, REASONS_BEFORE_INSTALL } from './flow.ts';
+import { MAX_CONFLICTS } from '../tuning.ts';
+import { writeStatus } from './write-status.ts';
+import type { Run, Step } from './run.ts';
+import type { StopReason } from './hold.ts';
 
 /**
  * One invocation of a function: reads the object, lets the step work, writes the status, returns the outcome. Never
@@ -39,9 +39,8 @@ async function readObject(run: Run): Promise<ServiceObject | undefined> {
   try {
     object = await home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
   } catch (error) {
-    // In kcp a 403 can mean anything. Only the list of bindings tells that a workspace does not bind us any more.
-    const unclear = isForbidden(error) || isNotFound(error);
-    if (run.workspace && unclear && !(await run.workspace.isBound())) {
+    // Only the list of bindings tells that a workspace does not bind us any more.
+    if (run.workspace && isUnclear(error) && !(await run.workspace.isBound())) {
       run.log.info('the workspace does not bind the APIExport any more');
       return undefined;
     }
@@ -49,45 +48,6 @@ async function readObject(run: Run): Promise<ServiceObject | undefined> {
   }
   if (!object || object.metadata.uid !== key.uid) return undefined;
   return object.metadata.annotations?.[OPERATION_ANNOTATION] === OPERATION_IGNORE ? undefined : object;
-}
-
-/**
- * Brings a report onto the object; writes nothing where it is there already. Reads again on conflict.
- * @returns the object as it is now; `undefined` when it is gone, and there is nobody to tell
- */
-export async function writeStatus(
-  run: Run,
-  object: ServiceObject,
-  report: StatusReport,
-): Promise<ServiceObject | undefined> {
-  const { key, provider, home } = run;
-  let current = object;
-  for (let attempt = 1; ; attempt++) {
-    const patch = statusPatch(current, redacted(keepStarted(current, report), run), run.now());
-    if (!patch) return current;
-    try {
-      return await home.mergePatch<ServiceObject>(provider.api.type, key.name, patch, {
-        namespace: key.namespace,
-        subresource: 'status',
-      });
-    } catch (error) {
-      const again = isNotFound(error) || (isConflict(error) && attempt < MAX_CONFLICTS);
-      if (!again) throw error;
-      // Only this answer tells whether it is gone: a type or workspace that is not served is a 404 as well.
-      const fresh = await home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
-      if (!fresh || fresh.metadata.uid !== key.uid) return undefined;
-      if (attempt >= MAX_CONFLICTS) throw error;
-      // A report about a generation that is not the newest any more must not claim to be about the newest.
-      current = { ...fresh, metadata: { ...fresh.metadata, generation: object.metadata.generation ?? 0 } };
-    }
-  }
-}
-
-function redacted(report: StatusReport, run: Run): StatusReport {
-  return {
-    ...report,
-    conditions: report.conditions.map((each) => ({ ...each, message: redact(each.message, run.secrets) })),
-  };
 }
 
 export function isPermanent(error: unknown): boolean {

@@ -24,7 +24,7 @@ export interface Run {
   readonly localAccess: boolean;
   readonly tenantNamespace: string;
   readonly clients: ClientCache;
-  /** Fires when the provider's call should end. Its reason is a {@link StopReason}. */
+  /** Fires when the provider's call should end. Its reason is a `StopReason`. */
   readonly signal: AbortSignal;
   /** Throws when the lease is lost or over. */
   readonly guard: () => void;
@@ -33,9 +33,6 @@ export interface Run {
   readonly log: Logger;
   readonly now: () => Date;
 }
-
-/** Why an invocation was told to stop. */
-export type StopReason = 'LeaseLost' | 'RunLimit' | 'ObjectDeleted' | 'Shutdown';
 
 export interface StepResult {
   /** Written before the outcome counts; nothing is written where it does not differ. */

@@ -1,4 +1,4 @@
-import { ApiError, isDenied } from '../../shared/kube/api-error.ts';
+import { isDenied, isUnclear } from '../../shared/kube/api-error.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../shared/model/access.ts';
@@ -21,14 +21,14 @@ import {
 import { lookAtGround } from './ground.ts';
 import { permissionsHash, workspaceSecret } from './objects.ts';
 import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
-import { bootstrapToken, isRejected, requestToken, type Token, tokenOf } from './token.ts';
+import { bootstrapToken, isRejected, requestToken, type Token, tokenIn } from './token.ts';
 
 function wantedOf(run: Run, access: AccessSpec) {
   return { object: formatObjectKey(run.key), permissions: permissionsHash(run.provider.name, access) };
 }
 
 /** What is to be done, with the token's own word where the answer depends on it. */
-async function decide(
+async function look(
   run: Run,
   workspace: WorkspacePort,
   access: AccessSpec,
@@ -38,7 +38,7 @@ async function decide(
   const secret = await run.platform.get<Secret>(SECRETS, name, namespace);
   const decision = decideWorkspaceAccess(secret, wantedOf(run, access), run.now());
   if (!secret || (decision.do !== 'use' && decision.do !== 'renew')) return { decision, token: undefined };
-  const token = tokenOf(run, secret);
+  const token = tokenIn(run, secret);
   if (token === undefined) return { decision: { do: 'bootstrap', why: 'the kubeconfig holds no token' }, token };
   if (options.checkToken && (await isRejected(run, workspace, token)))
     return { decision: { do: 'bootstrap', why: 'the workspace rejects the token' }, token };
@@ -55,7 +55,7 @@ export async function judgeWorkspaceAccess(
   object: ServiceObject,
   access: AccessSpec,
 ): Promise<Verdict> {
-  const { decision } = await decide(run, workspace, access, { checkToken: isDeleting(object) });
+  const { decision } = await look(run, workspace, access, { checkToken: isDeleting(object) });
   if (decision.do === 'use') return granted(run, decision.renewAt);
   if (decision.do === 'renew') return granted(run, run.now());
   if (isDeleting(object) && (await lookAtGround(run, workspace, object)) === 'leaving') return LEAVING;
@@ -72,7 +72,7 @@ export async function ensureWorkspaceAccess(
   object: ServiceObject,
   access: AccessSpec,
 ): Promise<Verdict> {
-  const { decision, token } = await decide(run, workspace, access, { checkToken: true });
+  const { decision, token } = await look(run, workspace, access, { checkToken: true });
   // Renewal needs no claim: workloads keep their access while a tenant makes up his mind.
   const kept = await keep(run, workspace, access, decision, token);
   if (isDeleting(object)) return kept ?? makeForDeletion(run, workspace, object, access);
@@ -129,7 +129,7 @@ async function make(run: Run, workspace: WorkspacePort, access: AccessSpec): Pro
   try {
     return await store(run, workspace, access, await bootstrapToken(run, workspace, access));
   } catch (error) {
-    if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
+    if (!isUnclear(error)) throw error;
     if (/being terminated/.test(error.message)) return waitFor(NAMESPACE_TERMINATING, 1_000);
     // Accepted, or taken back, a moment ago: the binding says so before, or after, it is in force.
     return (

@@ -1,4 +1,4 @@
-import { isDenied, isNotFound } from '../../shared/kube/api-error.ts';
+import { isUnclear } from '../../shared/kube/api-error.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { isDeleting } from '../../shared/status.ts';
@@ -29,7 +29,7 @@ async function namespaceState({ virtual }: WorkspacePort, name: string): Promise
     return isDeleting(namespace) ? 'terminating' : 'there';
   } catch (error) {
     // A claim that is not accepted answers 403, or a 404 that names nothing.
-    if (isDenied(error) || isNotFound(error)) return 'hidden';
+    if (isUnclear(error)) return 'hidden';
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { isDenied, isNotFound } from '../../shared/kube/api-error.ts';
+import { isUnclear } from '../../shared/kube/api-error.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { CONDITION_INSTALL_STARTED, conditionOf } from '../../shared/status.ts';
@@ -25,7 +25,7 @@ export async function leaveWorkspace(
   try {
     await removeFromWorkspace(workspace.virtual, run.provider.name, keepNamespaces);
   } catch (error) {
-    if (!isDenied(error) && !isNotFound(error)) throw error;
+    if (!isUnclear(error)) throw error;
     const missing = await claimsVerdict(run, workspace);
     const patient = deletingForMs(run, object) < workspace.tuning.teardownPatienceMs;
     // Where access was never complete, little or nothing is left behind, and nobody has to be waited for.

@@ -8,10 +8,7 @@ import type { Run } from '../step/run.ts';
 import { bootstrapSecret, inWaves, workspaceNames, workspaceObjects } from './objects.ts';
 import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import { pruneRoles } from './remove.ts';
-
-const POLL_MS = 50;
-/** kcp fills a bootstrap Secret, and knows of new roles, within a second. */
-const PATIENCE_MS = 8_000;
+import { TOKEN_POLL_MS, TOKEN_PATIENCE_MS } from '../tuning.ts';
 
 export interface Token {
   readonly token: string;
@@ -20,7 +17,7 @@ export interface Token {
 }
 
 /** The token in the kubeconfig Secret; undefined where somebody has spoilt it. */
-export function tokenOf(run: Run, secret: Secret): string | undefined {
+export function tokenIn(run: Run, secret: Secret): string | undefined {
   const where = `${secret.metadata.namespace}/${secret.metadata.name}`;
   try {
     const { token } = parseKubeconfig(kubeconfigFromSecret(secret, where), where);
@@ -100,10 +97,10 @@ function inside(run: Run, workspace: WorkspacePort, token: string): HttpKubeClie
 }
 
 async function patiently<T>(attempt: () => Promise<T | undefined>): Promise<T | undefined> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + TOKEN_PATIENCE_MS;
   for (;;) {
     const result = await attempt();
     if (result !== undefined || Date.now() >= end) return result;
-    await sleep(POLL_MS);
+    await sleep(TOKEN_POLL_MS);
   }
 }

@@ -18,3 +18,8 @@ export const RUNTIME_CLAIMS: readonly PermissionClaim[] = [
   claim('rbac.authorization.k8s.io', 'roles'),
   claim('rbac.authorization.k8s.io', 'rolebindings'),
 ];
+
+/** kcp's key of a claim is group and resource. */
+export function claimName({ group = '', resource }: Pick<PermissionClaim, 'group' | 'resource'>): string {
+  return group === '' ? resource : `${resource}.${group}`;
+}

@@ -11,7 +11,7 @@ import type { KubeClient } from '../kube/ports.ts';
 import { API_EXPORT_ENDPOINT_SLICES, SECRETS } from '../kube/resources.ts';
 import { kcpBaseUrl, workspaceUrl } from '../kube/workspace-url.ts';
 import type { Secret } from '../model/access.ts';
-import type { KubeObjectOf } from '../model/kubernetes.ts';
+import { type EndpointSlice, endpointUrls } from './endpoint-slice.ts';
 import type { KcpSettings } from './settings.ts';
 
 /** The runtime's own access to a kcp, as the platform operator configured it. */
@@ -33,8 +33,6 @@ export interface KcpConnection {
   /** The same, `undefined` where there is no endpoint slice: then nothing can be concluded from there being none. */
   findEndpointUrls(exportName: string): Promise<string[] | undefined>;
 }
-
-type EndpointSlice = KubeObjectOf<{ status?: { endpoints?: { url: string }[] } }>;
 
 /**
  * Reads the kubeconfig that the settings name and makes clients from it. Nothing is sent to kcp yet.
@@ -67,7 +65,7 @@ export function connectKcp(
   const workspace = client.at(workspaceUrl(base, settings.providerWorkspace));
   const findEndpointUrls = async (exportName: string): Promise<string[] | undefined> => {
     const slice = await workspace.get<EndpointSlice>(API_EXPORT_ENDPOINT_SLICES, exportName);
-    return slice && (slice.status?.endpoints ?? []).map((endpoint) => endpoint.url);
+    return slice && endpointUrls(slice);
   };
   return {
     credentials,

@@ -1,5 +1,6 @@
 import type { PermissionClaim } from '../model/access.ts';
 import type { ApiBinding } from './bindings.ts';
+import { claimName } from './claims.ts';
 
 /**
  * Which of the wanted claims the tenant has not accepted. The binding's conditions don't tell: they are all True. One
@@ -16,9 +17,4 @@ export function missingClaims(status: ApiBinding['status'], wanted: readonly Per
     return claim.verbs.some((verb) => !verbs.includes(verb) && (offered.verbs ?? claim.verbs).includes(verb));
   });
   return [...new Set(missing.map(claimName))];
-}
-
-/** kcp's key of a claim is group and resource. */
-export function claimName({ group = '', resource }: Pick<PermissionClaim, 'group' | 'resource'>): string {
-  return group === '' ? resource : `${resource}.${group}`;
 }

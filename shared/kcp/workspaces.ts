@@ -6,14 +6,10 @@ import type { Guard } from '../kube/transport.ts';
 import type { HttpKubeClient } from '../kube/client.ts';
 import type { KubeClient } from '../kube/ports.ts';
 import { workspaceUrl } from '../kube/workspace-url.ts';
+import { LOGICAL_CLUSTER_ANNOTATION } from '../names.ts';
 import { isDeleting } from '../status.ts';
 import { DEFAULT_WORKSPACE_TUNING, type WorkspacePort, type WorkspaceTuning } from './workspace-port.ts';
-
-/** A rotated Secret, or a shard that came or went, is noticed after this. */
-const CONNECTION_LIFE_MS = 30_000;
-
-/** An object's workspace is in this annotation; kcp sets it. */
-export const LOGICAL_CLUSTER_ANNOTATION = 'kcp.io/cluster';
+import { KCP_CONNECTION_LIFE_MS } from '../tuning.ts';
 
 interface Known {
   connection: KcpConnection;
@@ -97,7 +93,7 @@ export class Workspaces {
   #connect(platform: KubeClient, settings: KcpSettings): Promise<Known> {
     const id = JSON.stringify(settings);
     if (this.#known?.settings === id && Date.now() < this.#known.until) return this.#known.value;
-    const known = { settings: id, until: Date.now() + CONNECTION_LIFE_MS, value: this.#read(platform, settings) };
+    const known = { settings: id, until: Date.now() + KCP_CONNECTION_LIFE_MS, value: this.#read(platform, settings) };
     this.#known = known;
     // Without an address, or an answer, it is asked again next time.
     known.value.then(

@@ -34,6 +34,12 @@ export const isUnauthorized = is(401);
 /** 401 and 403: the caller may not look, which says nothing about what is there. */
 export const isDenied = is(401, 403);
 
+/**
+ * 401, 403 and 404: in a kcp workspace each may mean that it is gone, not bound, that a claim is missing, or that we may
+ * not look. Nothing is concluded from that alone: the APIBindings tell.
+ */
+export const isUnclear = is(401, 403, 404);
+
 export function isAlreadyExists(error: unknown): error is ApiError {
   return isConflict(error) && error.reason === 'AlreadyExists';
 }

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { clientFor } from './connect.ts';
 import type { HttpKubeClient } from './client.ts';
 import type { ClusterCredentials } from './kubeconfig.ts';
-
-const MAX_CLIENTS = 500;
+import { MAX_CLIENTS } from '../tuning.ts';
 
 /**
  * Clients by their credentials, so that connections are reused. New credentials are a new entry: a rotated token is

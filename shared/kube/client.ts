@@ -11,9 +11,8 @@ import type {
   WatchOptions,
 } from './ports.ts';
 import { failureOf, FIELD_MANAGER, type Guard, type Request, send, type Transport } from './transport.ts';
+import { REQUEST_TIMEOUT_MS, DEFAULT_PAGE_SIZE } from '../tuning.ts';
 
-const REQUEST_TIMEOUT_MS = 30_000;
-const DEFAULT_PAGE_SIZE = 500;
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 

@@ -1,8 +1,7 @@
 import { HttpKubeClient } from './client.ts';
 import type { ClusterCredentials } from './kubeconfig.ts';
 import { agentFor, type TlsSettings } from './transport.ts';
-
-const ROTATION_CHECK_MS = 60_000;
+import { ROTATION_CHECK_MS } from '../tuning.ts';
 
 function tlsOf(credentials: ClusterCredentials): TlsSettings {
   const { ca, clientCertificate: cert, clientKey: key, tlsServerName: servername, insecure } = credentials;

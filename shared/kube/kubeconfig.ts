@@ -96,8 +96,8 @@ export function parseKubeconfig(text: string, where: string, policy: KubeconfigP
   return {
     server: String(cluster['server']).replace(/\/+$/, ''),
     ca: pem(cluster['certificate-authority-data']),
-    tlsServerName: text_(cluster['tls-server-name']),
-    token: text_(user['token']),
+    tlsServerName: textOf(cluster['tls-server-name']),
+    token: textOf(user['token']),
     clientCertificate: pem(user['client-certificate-data']),
     clientKey: pem(user['client-key-data']),
     ...(insecure ? { insecure } : {}),
@@ -161,6 +161,6 @@ function pem(value: unknown): string | undefined {
   return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : undefined;
 }
 
-function text_(value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,9 +1,8 @@
 import { Agent, type Dispatcher } from 'undici';
 import { messageOf } from '../errors.ts';
 import { ApiError, type ApiStatus } from './api-error.ts';
+import { CONNECT_TIMEOUT_MS, IDLE_CONNECTION_MS } from '../tuning.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const IDLE_CONNECTION_MS = 30_000;
 /** How servers see us, and the owner of the fields that we apply. */
 export const FIELD_MANAGER = 'service-provider-runtime';
 

@@ -101,11 +101,11 @@ export class DeliveryState {
   }
 
   /** A short lease without an object, used around the choice of a winner. */
-  async claim(member: string, token: string, ttlMs: number): Promise<boolean> {
+  async lock(member: string, token: string, ttlMs: number): Promise<boolean> {
     return (await this.#redis.set(this.#keys.lease(member), token, 'PX', ttlMs, 'NX')) === 'OK';
   }
 
-  async releaseClaim(member: string, token: string): Promise<void> {
+  async unlock(member: string, token: string): Promise<void> {
     const lease = this.#keys.lease(member);
     if ((await this.#redis.get(lease)) === token) await this.#redis.del(lease);
   }

@@ -13,7 +13,7 @@ export interface QueueKeys {
   readonly timers: string;
   readonly attempts: string;
   readonly epoch: string;
-  /** @param member a formatted object key, or the name of a claim */
+  /** @param member a formatted object key, or the name of a winner lock */
   lease(member: string): string;
 }
 
@@ -39,7 +39,7 @@ export function workId(key: ObjectKey): string {
   return `o-${createHash('sha256').update(formatObjectKey(key)).digest('base64url').slice(0, 27)}`;
 }
 
-/** Around the choice of a winner: one claim for a provider and workspace. */
-export function claimMember(key: ObjectKey): string {
-  return `claim|${key.mode}|${key.cluster}`;
+/** Around the choice of a winner: one lock for a provider and workspace. */
+export function winnerLockMember(key: ObjectKey): string {
+  return `winner|${key.mode}|${key.cluster}`;
 }

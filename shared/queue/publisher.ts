@@ -2,7 +2,7 @@ import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { FUNCTION_NAMES, type FunctionName, RECEIVER } from '../events/catalogue.ts';
 import { type ServiceEvent, toCloudEvent } from '../events/service-event.ts';
-import { BACKGROUND_PRIORITY, USER_PRIORITY } from '../tuning.ts';
+import { BACKGROUND_PRIORITY, USER_PRIORITY, EVENT_STREAM_LENGTH } from '../tuning.ts';
 import { type QueueKeys, queueName, workId } from './keys.ts';
 
 export type Priority = 'user' | 'background';
@@ -15,8 +15,6 @@ export interface Publisher {
 
 /** An interrupted or failed job is tried at once and for ever; handlers' own errors never fail a job. */
 const JOB_OPTIONS = { attempts: Number.MAX_SAFE_INTEGER, removeOnComplete: true, removeOnFail: true } as const;
-/** BullMQ's own event stream serves nobody here but people who debug. */
-const EVENT_STREAM_LENGTH = 1_000;
 
 /**
  * At most one waiting and one active job per object and queue: BullMQ's deduplication with `keepLastIfActive`. No job

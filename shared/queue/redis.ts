@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { RuntimeError } from '../errors.ts';
+import { RECONNECT_LIMIT_MS, SENDER_SILENCE_LIMIT_MS } from '../tuning.ts';
 
 export interface RedisSettings {
   /** `redis[s]://[user[:password]@]host:port[/db]` */
@@ -9,10 +10,6 @@ export interface RedisSettings {
   /** PEM, for a server certificate of a private authority. */
   ca?: string | undefined;
 }
-
-const RECONNECT_LIMIT_MS = 1_000;
-/** A sender's commands are answered in milliseconds: a connection that gives no answer for so long is dead. */
-const SENDER_SILENCE_LIMIT_MS = 10_000;
 
 /** Options for BullMQ workers, which wait as long as it takes. */
 export function workerConnection(settings: RedisSettings): RedisOptions {
@@ -57,13 +54,6 @@ function parseUrl(text: string): URL {
 export function openRedis(options: RedisOptions, onError: (error: Error) => void): Redis {
   const redis = new Redis({ ...options, replyMapping: 'legacy' });
   redis.on('error', onError);
-  return redis;
-}
-
-/** Connects and waits until commands are answered; rejects when the first attempt fails. */
-export async function connectRedis(options: RedisOptions, onError: (error: Error) => void): Promise<Redis> {
-  const redis = openRedis({ ...options, lazyConnect: true }, onError);
-  await redis.connect();
   return redis;
 }
 

@@ -9,7 +9,8 @@ import { parseServiceEvent, type ServiceEvent } from '../../shared/events/servic
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
 import { BullPublisher } from '../../shared/queue/publisher.ts';
-import { connectRedis, senderConnection, workerConnection } from '../../shared/queue/redis.ts';
+import { senderConnection, workerConnection } from '../../shared/queue/redis.ts';
+import { connectRedis } from '../support/connect-redis.ts';
 import { freePort } from '../control-planes/ports.ts';
 import { type ManagedProcess, startProcess } from '../control-planes/processes.ts';
 import { eventually } from '../support/wait.ts';

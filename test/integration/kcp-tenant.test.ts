@@ -4,15 +4,15 @@ import { clientFor } from '../../shared/kube/connect.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
-  API_EXPORT_ENDPOINT_SLICES,
   API_EXPORTS,
   API_RESOURCE_SCHEMAS,
   CONFIG_MAPS,
   SECRETS,
 } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
-import type { KubeObject, KubeObjectOf, ResourceType } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
+import { endpointUrls } from '../support/bindings.ts';
 import { createLandscape, type Landscape } from '../support/landscape.ts';
 import { eventually } from '../support/wait.ts';
 import { deleteWorkspace } from '../support/workspaces.ts';
@@ -56,13 +56,7 @@ async function exportThings(): Promise<void> {
 }
 
 const virtualWorkspace = () =>
-  eventually('the export has an address', async () => {
-    const slice = await runtime.get<KubeObjectOf<{ status?: { endpoints?: { url: string }[] } }>>(
-      API_EXPORT_ENDPOINT_SLICES,
-      GROUP,
-    );
-    return slice?.status?.endpoints?.[0]?.url;
-  });
+  eventually('the export has an address', async () => (await endpointUrls(runtime, GROUP))[0]);
 
 test('the runtime sees objects of tenants that bound its export, and nothing else of them', async () => {
   await exportThings();

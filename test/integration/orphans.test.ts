@@ -9,7 +9,6 @@ import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import {
   ACCESS_REQUESTS,
   API_BINDINGS,
-  API_EXPORTS,
   CLUSTER_REQUESTS,
   CLUSTER_ROLE_BINDINGS,
   NAMESPACES,
@@ -17,21 +16,20 @@ import {
 } from '../../shared/kube/resources.ts';
 import { createLogger } from '../../shared/log.ts';
 import type { AccessRequest } from '../../shared/model/access.ts';
-import { mcpNamespace, workspaceNamespace } from '../../shared/names.ts';
+import { mcpNamespace } from '../../shared/names.ts';
 import { REQUEST_UID_LABEL } from '../support/cluster-provider/rights.ts';
-import { type Orders, ordersIn } from '../support/orders.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
 import { PROVIDER_NAMESPACE } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
 
 const FOOS = foo.api.type;
-const EXPORT = foo.kcp?.exportName ?? '';
 
 let stage: Stage;
 let platform: HttpKubeClient;
+let tenants: KcpTenants;
 let workspace: TenantWorkspace;
-let inWorkspace: Orders;
 let ports: PresencePorts;
 
 /** Somebody takes the finalizer away: the object goes without us. */
@@ -44,12 +42,11 @@ async function vanish(client: HttpKubeClient, name: string, namespace: string): 
 beforeAll(async () => {
   stage = await createStage({ provider: foo, kcp: true });
   const { landscape } = stage;
+  tenants = new KcpTenants(stage);
   platform = landscape.platform.client;
   const runtime = await stage.run();
-  workspace = await landscape.createTenantWorkspace('tenant');
-  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, EXPORT));
-  await landscape.bind(workspace, EXPORT);
-  inWorkspace = ordersIn(workspace.client, FOOS, 'default');
+  workspace = await tenants.bound('tenant');
+  const inWorkspace = tenants.orders(workspace);
   await Promise.all(['gone', 'kept'].map((name) => landscape.createControlPlane(PROJECT, name)));
   await Promise.all([
     stage.orders.create('gone', 'x'),
@@ -62,7 +59,7 @@ beforeAll(async () => {
 
   const log = createLogger('error', foo.name, stage.logFile);
   const onboarding = orderOnboardingAccess(platform, foo, 'run', PROVIDER_NAMESPACE, log, AbortSignal.timeout(60_000));
-  const workspaces = new Workspaces({ exportName: EXPORT });
+  const workspaces = new Workspaces({ exportName: tenants.exportName });
   ports = {
     type: FOOS,
     onboarding: () => onboarding,
@@ -94,7 +91,7 @@ const requests = (name: string) => [
 const workspaceThings = () => [
   'AccessRequest foo--mine--wl',
   'ClusterRequest foo--mine--wl',
-  'Namespace ' + workspaceNamespace(foo.name, workspace.logicalCluster),
+  `Namespace ${tenants.namespaceOf(workspace)}`,
   'Secret foo--workspace--mcp',
 ];
 const sorted = (found: Record<string, string[]>) =>
@@ -149,10 +146,9 @@ describe('what the provider has for objects', () => {
     const { items } = await workspace.client.list(API_BINDINGS);
     const binding = items.find(({ metadata }) => metadata.name.includes('foo')) ?? items[0];
     await workspace.client.delete(API_BINDINGS, binding?.metadata.name ?? '');
-    const namespace = workspaceNamespace(foo.name, workspace.logicalCluster);
+    const namespace = tenants.namespaceOf(workspace);
     // Another workspace keeps the endpoint alive; without any there is nothing that could prove an absence.
-    const other = await stage.landscape.createTenantWorkspace('other');
-    await stage.landscape.bind(other, EXPORT);
+    await tenants.bound('other');
     const found = await eventually('the binding is gone', async (seen) => {
       const now = sorted(await look(false));
       seen(now);

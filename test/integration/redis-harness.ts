@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { queueKeys } from '../../shared/queue/keys.ts';
-import { connectRedis, senderConnection } from '../../shared/queue/redis.ts';
+import { senderConnection } from '../../shared/queue/redis.ts';
+import { connectRedis } from '../support/connect-redis.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { createRunFolder } from '../support/run-folder.ts';
 

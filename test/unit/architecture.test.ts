@@ -163,6 +163,7 @@ const HOUSE: readonly string[] = [
   'functions/requests',
   'functions/host',
   'functions/step',
+  'functions/tuning.ts',
 
   'shared/provider',
   'shared/provider/schema',

@@ -7,7 +7,8 @@ import { failed } from '../../../shared/events/outcome.ts';
 import { DeliveryState } from '../../../shared/queue/delivery-state.ts';
 import { queueKeys } from '../../../shared/queue/keys.ts';
 import { BullPublisher } from '../../../shared/queue/publisher.ts';
-import { connectRedis, senderConnection, workerConnection } from '../../../shared/queue/redis.ts';
+import { senderConnection, workerConnection } from '../../../shared/queue/redis.ts';
+import { connectRedis } from '../../support/connect-redis.ts';
 
 /** A worker with an event loop of its own, which it blocks in its first invocation. */
 export interface ThreadOrder {
@@ -36,7 +37,7 @@ startWorker({
   concurrency: 1,
   connection: workerConnection({ url }),
   invoke: (_event, lease) => {
-    lease.keepRenewed(() => undefined);
+    lease.renewed(() => undefined);
     lease.guard();
     report('blocking');
     const end = performance.now() + blockMs;

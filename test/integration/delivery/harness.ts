@@ -6,7 +6,8 @@ import { DEFAULT_TUNING } from '../../../bridge/tuning.ts';
 import { startDuties } from '../../../bridge/upkeep/duties.ts';
 import { EpochKeeper } from '../../../bridge/upkeep/epoch.ts';
 import type { DeliveredStep, Invoke } from '../../../functions/host/deliver.ts';
-import type { LeaseTimes, ObjectLease } from '../../../functions/host/lease.ts';
+import type { LeaseTimes } from '../../../functions/host/lease.ts';
+import type { Hold } from '../../../functions/step/hold.ts';
 import { startWorker } from '../../../functions/host/worker.ts';
 import { type EventType, FUNCTION_NAMES, type FunctionName, OBJECT_CHANGED } from '../../../shared/events/catalogue.ts';
 import { type ServiceEvent, serviceEvent } from '../../../shared/events/service-event.ts';
@@ -20,7 +21,7 @@ import { ignore, keys, member, PROVIDER, type RedisHarness, redisHarness, shop }
 
 export const TIMES: LeaseTimes = { leaseMs: 600, renewalMs: 50, marginMs: 100 };
 
-type Handler = (event: ServiceEvent, lease: ObjectLease, name: FunctionName) => Promise<Outcome>;
+type Handler = (event: ServiceEvent, lease: Hold, name: FunctionName) => Promise<Outcome>;
 
 /** One invocation as the test saw it. */
 export interface Seen {
@@ -168,7 +169,7 @@ function recorded(handler: Handler, functionName: FunctionName, seen: Seen[]): I
     const { reason, id, key } = event;
     const one: Seen = { object: formatObjectKey(key), functionName, reason, id, startedAt: performance.now() };
     seen.push(one);
-    lease.keepRenewed(ignore);
+    lease.renewed(ignore);
     try {
       one.outcome = await handler(event, lease, functionName);
       return one.outcome;

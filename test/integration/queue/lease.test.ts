@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { DeliveryState } from '../../../shared/queue/delivery-state.ts';
-import { connectRedis, senderConnection } from '../../../shared/queue/redis.ts';
+import { senderConnection } from '../../../shared/queue/redis.ts';
+import { connectRedis } from '../../support/connect-redis.ts';
 import { eventually } from '../../support/wait.ts';
 import { ignore, keyOf, keys, member, redisHarness, shop } from '../redis-harness.ts';
 

@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { ReportCollector, untilStopped } from '../../../../functions/provider-call/context.ts';
+import { ReportCollector } from '../../../../functions/provider-call/report.ts';
+import { untilStopped } from '../../../../functions/provider-call/until-stopped.ts';
 import { reportReady } from '../../../../shared/status.ts';
 
 describe('what a provider reports', () => {

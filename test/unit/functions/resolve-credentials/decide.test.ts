@@ -3,11 +3,11 @@ import type { Verdict } from '../../../../functions/step/verdict.ts';
 import {
   decideAfterAccess,
   reject,
-  reportUninstalled,
   skipDelete,
   waitForConfig,
 } from '../../../../functions/resolve-credentials/decide.ts';
 import { DELETE_REQUESTED, INSTALL_REQUESTED, TEARDOWN_REQUESTED } from '../../../../shared/events/catalogue.ts';
+import { reportUninstalled } from '../../../../shared/status.ts';
 import { deleting, serviceObject } from '../objects.ts';
 
 const granted: Verdict = { state: 'granted', secret: { name: 's', namespace: 'n', key: 'kubeconfig' } };

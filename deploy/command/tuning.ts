@@ -1,0 +1,14 @@
+/** Every number that tunes the command, with its unit. */
+
+export const ONBOARDING_RETRY_MS = 5_000;
+/** How long running invocations may go on at shutdown before they are told to end, and when nobody waits any more. */
+export const SHUTDOWN_PATIENCE_MS = 5_000;
+export const SHUTDOWN_LIMIT_MS = 15_000;
+export const DEFAULT_CONCURRENCY = 20;
+/** As long as the template of Go providers waits. The operator starts the Job anew when it has failed. */
+export const INIT_TIMEOUT_MS = 30 * 60_000;
+/** Certificates are replaced before they end. */
+export const CERTIFICATE_LOOK_MS = 10_000;
+export const ORPHANS_ACCESS_TIMEOUT_MS = 60_000;
+/** Below this a lease or lock would end while its holder waits for an answer. */
+export const SHORTEST_DURATION_MS = 1_000;

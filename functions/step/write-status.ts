@@ -1,0 +1,46 @@
+import { isConflict, isNotFound } from '../../shared/kube/api-error.ts';
+import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { redact } from '../../shared/redact.ts';
+import { type StatusReport, statusPatch } from '../../shared/status.ts';
+import { keepStarted } from './flow.ts';
+import type { Run } from './run.ts';
+import { MAX_CONFLICTS } from '../tuning.ts';
+
+/**
+ * Brings a report onto the object; writes nothing where it is there already. Reads again on conflict.
+ * @returns the object as it is now; `undefined` when it is gone, and there is nobody to tell
+ */
+export async function writeStatus(
+  run: Run,
+  object: ServiceObject,
+  report: StatusReport,
+): Promise<ServiceObject | undefined> {
+  const { key, provider, home } = run;
+  let current = object;
+  for (let attempt = 1; ; attempt++) {
+    const patch = statusPatch(current, redacted(keepStarted(current, report), run), run.now());
+    if (!patch) return current;
+    try {
+      return await home.mergePatch<ServiceObject>(provider.api.type, key.name, patch, {
+        namespace: key.namespace,
+        subresource: 'status',
+      });
+    } catch (error) {
+      const again = isNotFound(error) || (isConflict(error) && attempt < MAX_CONFLICTS);
+      if (!again) throw error;
+      // Only this answer tells whether it is gone: a type or workspace that is not served is a 404 as well.
+      const fresh = await home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
+      if (!fresh || fresh.metadata.uid !== key.uid) return undefined;
+      if (attempt >= MAX_CONFLICTS) throw error;
+      // A report about a generation that is not the newest any more must not claim to be about the newest.
+      current = { ...fresh, metadata: { ...fresh.metadata, generation: object.metadata.generation ?? 0 } };
+    }
+  }
+}
+
+function redacted(report: StatusReport, run: Run): StatusReport {
+  return {
+    ...report,
+    conditions: report.conditions.map((each) => ({ ...each, message: redact(each.message, run.secrets) })),
+  };
+}

@@ -1,0 +1,22 @@
+/** Every number that tunes the functions, with its unit. */
+
+/** A claim that is accepted wakes the object; this is for the end of the patience. */
+export const CLAIM_RETRY_MS = 10_000;
+export const ONBOARDING_POLL_MS = 500;
+export const TOKEN_POLL_MS = 50;
+/** kcp fills a bootstrap Secret, and knows of new roles, within a second. */
+export const TOKEN_PATIENCE_MS = 8_000;
+export const CRD_POLL_MS = 100;
+export const CRD_TIMEOUT_MS = 30_000;
+export const ORPHAN_POLL_MS = 250;
+export const ORPHAN_PATIENCE_MS = 60_000;
+/** Nothing tells when a Cluster or somebody's ClusterRequest appears, except those of control planes. */
+export const LOOK_AGAIN_MS = 10_000;
+/** More steps than this in one pass mean that somebody works against us. */
+export const MAX_REQUEST_STEPS = 12;
+export const WINNER_POLL_MS = 20;
+/** resolve-credentials is short; who waits longer than this gives the worker free. */
+export const WINNER_PATIENCE_MS = 2_000;
+export const WINNER_RETRY_MS = 500;
+/** A step that meets other writers reads again this often before it backs off. */
+export const MAX_CONFLICTS = 5;

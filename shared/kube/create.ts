@@ -1,0 +1,21 @@
+import type { KubeObject, ResourceType } from '../model/kubernetes.ts';
+import { ApiError, isNotFound } from './api-error.ts';
+import type { KubeClient } from './ports.ts';
+import { NAMESPACES } from './resources.ts';
+
+/** Creates an object, and its namespace where that does not exist. Rejects as {@link KubeClient.create} does. */
+export async function createWithNamespace<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType,
+  object: T,
+): Promise<T> {
+  try {
+    return await client.create(type, object);
+  } catch (error) {
+    const { namespace } = object.metadata;
+    const missing = error instanceof ApiError && isNotFound(error) && error.details?.name === namespace;
+    if (!missing || namespace === undefined) throw error;
+    await client.apply(NAMESPACES, { metadata: { name: namespace } });
+    return client.create(type, object);
+  }
+}
