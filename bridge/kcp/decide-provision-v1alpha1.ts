@@ -1,7 +1,6 @@
 import { claimName } from '../../shared/kcp/claims.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
-import { CLAIMS_ANNOTATION, RUNTIME_LABEL } from '../../shared/names.ts';
-import type { WantedExport } from './decide-provision.ts';
+import { decisionOf, type ExportDecision, rememberedClaims, type WantedExport } from './decide-provision.ts';
 
 interface Claim {
   group?: string;
@@ -15,59 +14,26 @@ export type ApiExportV1Alpha1 = KubeObjectOf<{
   spec?: { latestResourceSchemas?: string[]; permissionClaims?: Claim[] };
 }>;
 
-export type ExportDecisionV1Alpha1 =
-  | { kind: 'nothing' }
-  | { kind: 'create'; object: ApiExportV1Alpha1 }
-  /** A merge patch that holds the resourceVersion it was computed from. */
-  | { kind: 'patch'; patch: object };
-
 /** The same as `decideExport`, for servers that only know the older version. */
 export function decideExportV1Alpha1(
   existing: ApiExportV1Alpha1 | undefined,
   wanted: WantedExport,
-): ExportDecisionV1Alpha1 {
+): ExportDecision<ApiExportV1Alpha1> {
   const ours = new Map<string, Claim>(
     wanted.claims.map(({ group = '', resource, identityHash }) => [
       claimName({ group, resource }),
       { group, resource, all: true, ...(identityHash ? { identityHash } : {}) },
     ]),
   );
-  const annotation = [...ours.keys()].toSorted().join(',');
-  const { schema } = wanted.resource;
-  if (!existing)
-    return {
-      kind: 'create',
-      object: {
-        metadata: {
-          name: wanted.name,
-          labels: { [RUNTIME_LABEL]: wanted.provider },
-          annotations: { [CLAIMS_ANNOTATION]: annotation },
-        },
-        spec: { latestResourceSchemas: [schema], permissionClaims: [...ours.values()] },
-      },
-    };
-  const remembered = existing.metadata.annotations?.[CLAIMS_ANNOTATION];
-  const before = new Set(remembered?.split(','));
-  const present = existing.spec?.permissionClaims ?? [];
+  const before = rememberedClaims(existing);
+  const present = existing?.spec?.permissionClaims ?? [];
   const kept = present.filter((claim) => ours.has(claimName(claim)) || !before.has(claimName(claim)));
   const names = new Set(kept.map(claimName));
   const added = [...ours].filter(([name]) => !names.has(name)).map(([, claim]) => claim);
-  const claims = kept.length === present.length && added.length === 0 ? undefined : [...kept, ...added];
-  const schemas = withSchema(existing.spec?.latestResourceSchemas ?? [], wanted.resource);
-  if (!claims && !schemas && remembered === annotation) return { kind: 'nothing' };
-  return {
-    kind: 'patch',
-    patch: {
-      metadata: {
-        resourceVersion: existing.metadata.resourceVersion,
-        annotations: { [CLAIMS_ANNOTATION]: annotation },
-      },
-      spec: {
-        ...(schemas ? { latestResourceSchemas: schemas } : {}),
-        ...(claims ? { permissionClaims: claims } : {}),
-      },
-    },
-  };
+  return decisionOf(existing, wanted, [...ours.values()], {
+    latestResourceSchemas: withSchema(existing?.spec?.latestResourceSchemas ?? [], wanted.resource),
+    permissionClaims: kept.length === present.length && added.length === 0 ? undefined : [...kept, ...added],
+  });
 }
 
 /** A schema is named `<prefix>.<plural>.<group>`. `undefined` where nothing changes. */

@@ -1,6 +1,6 @@
 import { claimName } from '../../shared/kcp/claims.ts';
 import type { PermissionClaim } from '../../shared/model/access.ts';
-import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { CLAIMS_ANNOTATION, RUNTIME_LABEL } from '../../shared/names.ts';
 
 /** One type that an APIExport serves. */
@@ -24,9 +24,9 @@ export interface WantedExport {
   claims: readonly PermissionClaim[];
 }
 
-export type ExportDecision =
+export type ExportDecision<T = ApiExport> =
   | { kind: 'nothing' }
-  | { kind: 'create'; object: ApiExport }
+  | { kind: 'create'; object: T }
   /** A merge patch that holds the resourceVersion it was computed from. */
   | { kind: 'patch'; patch: object };
 
@@ -37,35 +37,40 @@ export type ExportDecision =
  */
 export function decideExport(existing: ApiExport | undefined, wanted: WantedExport): ExportDecision {
   const ours = mergeClaims(wanted.claims);
-  const annotation = ours.map(claimName).toSorted().join(',');
   const resource: ExportedResource = { ...wanted.resource, storage: { crd: {} } };
-  if (!existing)
-    return {
-      kind: 'create',
-      object: {
-        metadata: {
-          name: wanted.name,
-          labels: { [RUNTIME_LABEL]: wanted.provider },
-          annotations: { [CLAIMS_ANNOTATION]: annotation },
-        },
-        spec: { resources: [resource], permissionClaims: ours },
-      },
-    };
+  const remembered = rememberedClaims(existing);
+  return decisionOf(existing, wanted, ours, {
+    resources: withResource(existing?.spec?.resources ?? [], resource),
+    permissionClaims: withClaims(existing?.spec?.permissionClaims ?? [], ours, remembered),
+  });
+}
 
-  const resources = withResource(existing.spec?.resources ?? [], resource);
-  const before = existing.metadata.annotations?.[CLAIMS_ANNOTATION];
-  const claims = withWinnerLocks(existing.spec?.permissionClaims ?? [], ours, new Set(before?.split(',')));
-  if (!resources && !claims && before === annotation) return { kind: 'nothing' };
-  return {
-    kind: 'patch',
-    patch: {
-      metadata: {
-        resourceVersion: existing.metadata.resourceVersion,
-        annotations: { [CLAIMS_ANNOTATION]: annotation },
-      },
-      spec: { ...(resources ? { resources } : {}), ...(claims ? { permissionClaims: claims } : {}) },
-    },
-  };
+/** Names of the claims that were ours when the export was written last. */
+export function rememberedClaims(existing: KubeObject | undefined): ReadonlySet<string> {
+  return new Set(existing?.metadata.annotations?.[CLAIMS_ANNOTATION]?.split(','));
+}
+
+/**
+ * Creates the export with our part of its spec, or patches what differs; the same for both versions of kcp's API.
+ * @param spec fields that are undefined stay as they are
+ */
+export function decisionOf<T extends KubeObject>(
+  existing: T | undefined,
+  { provider, name }: WantedExport,
+  ours: readonly { group?: string; resource: string }[],
+  spec: Record<string, unknown>,
+): ExportDecision<T> {
+  const annotation = ours.map(claimName).toSorted().join(',');
+  const annotations = { [CLAIMS_ANNOTATION]: annotation };
+  const changes = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
+  if (!existing) {
+    const metadata = { name, labels: { [RUNTIME_LABEL]: provider }, annotations };
+    return { kind: 'create', object: { metadata, spec: changes } as unknown as T };
+  }
+  const { resourceVersion } = existing.metadata;
+  if (Object.keys(changes).length === 0 && existing.metadata.annotations?.[CLAIMS_ANNOTATION] === annotation)
+    return { kind: 'nothing' };
+  return { kind: 'patch', patch: { metadata: { resourceVersion, annotations }, spec: changes } };
 }
 
 /** `undefined` where nothing changes. */
@@ -78,7 +83,7 @@ function withResource(existing: ExportedResource[], wanted: ExportedResource): E
 }
 
 /** `undefined` where nothing changes. Verbs are compared as sets, since kcp and people may order them differently. */
-function withWinnerLocks(
+function withClaims(
   existing: PermissionClaim[],
   ours: PermissionClaim[],
   before: ReadonlySet<string>,
