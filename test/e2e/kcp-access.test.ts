@@ -1,61 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { DEFAULT_UPKEEP } from '../../bridge/tuning.ts';
-import { providerConfig } from '../../shared/provider/provider-config.ts';
-import { serviceApi } from '../../shared/provider/service-api.ts';
-import { defineProvider } from '../../shared/provider/define.ts';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
-import { clientFor } from '../../shared/kube/connect.ts';
-import type { HttpKubeClient } from '../../shared/kube/client.ts';
-import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
-  API_BINDINGS,
   CLUSTER_ROLE_BINDINGS,
   CONFIG_MAPS,
   NAMESPACES,
   SECRETS,
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
-import type { AccessSpec, Secret } from '../../shared/model/access.ts';
 import { conditionOf } from '../../shared/status.ts';
-import type { ApiBinding } from '../support/bindings.ts';
-import { allowed, refused } from '../support/calls.ts';
-import { KcpTenants } from '../support/kcp-stage.ts';
+import { allowed, refused, untilMadeAgain } from '../support/calls.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
+import { agentName, agents, type EmbeddedAccess, embeddedAccess } from '../support/providers/agents.ts';
 
-const NAMES = { group: 'agents.example.org', version: 'v1alpha1' };
 /** Lets our ServiceAccount ask for tokens of itself. */
 const TOKEN_BINDING = 'service-provider-agents-token';
 /** kcp grants no shorter life. */
 const LIFE_SECONDS = 600;
-const SECRETS_ACCESS: AccessSpec = {
-  permissions: [{ rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['*'] }] }],
-};
-const READ: AccessSpec = {
-  permissions: [{ rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }] }],
-};
-
-/** Installs nothing but an agent's kubeconfig: a copy on the workload cluster, which is what workloads run with. */
-const agents = defineProvider({
-  name: 'agents',
-  api: serviceApi({ ...NAMES, kind: 'Agent', spec: z.object({ foo: z.string().optional() }) }),
-  config: providerConfig({ ...NAMES, spec: z.object({}), kcp: true, pollInterval: '10s' }),
-  workloadCluster: true,
-  access: { mcp: READ, workload: SECRETS_ACCESS },
-  kcp: { permissionClaims: [{ group: '', resource: 'configmaps', verbs: ['get', 'list'] }] },
-  async createOrUpdate(ctx) {
-    const kubeconfig = Buffer.from(ctx.mcp.kubeconfig).toString('base64');
-    await ctx.workload?.client.apply<Secret>(SECRETS, {
-      metadata: { name: `agent-${ctx.identity}`, namespace: 'default' },
-      data: { kubeconfig },
-    });
-  },
-  async delete(ctx) {
-    await ctx.workload?.client.delete(SECRETS, `agent-${ctx.identity}`, { namespace: 'default' });
-  },
-});
 
 let stage: Stage;
 let tenants: KcpTenants;
@@ -76,20 +40,13 @@ function start(renewalThreshold = 0.8): Promise<RunningRuntime> {
   });
 }
 
-/** The copy that a workload runs with, as it is now. */
-async function embedded(workspace: TenantWorkspace, name = 'mine'): Promise<{ token: string; client: HttpKubeClient }> {
-  const workload = await tenants.workloadCluster(workspace, name);
-  const secret = await workload.get<Secret>(SECRETS, `agent-${workspace.logicalCluster}`, 'default');
-  const credentials = parseKubeconfig(kubeconfigFromSecret(secret ?? {}, 'the workload'), 'the workload');
-  return { token: credentials.token ?? '', client: clientFor(credentials) };
-}
+const embedded = (workspace: TenantWorkspace): Promise<EmbeddedAccess> => embeddedAccess(tenants, workspace, 'mine');
 
-async function another(workspace: TenantWorkspace, than: string): Promise<Awaited<ReturnType<typeof embedded>>> {
-  const next = await eventually('the workload has another token', async () => {
+function another(workspace: TenantWorkspace, than: string): Promise<EmbeddedAccess> {
+  return eventually('the workload has another token', async () => {
     const now = await embedded(workspace);
     return now.token !== than && now;
   });
-  return next;
 }
 
 const ready = async (workspace: TenantWorkspace): Promise<void> => {
@@ -129,14 +86,6 @@ describe('a token that the workspace rejects is replaced, and the workload follo
 });
 
 describe('permission claims', () => {
-  const accept = async (workspace: TenantWorkspace, state: (resource: string) => 'Accepted' | 'Rejected') => {
-    const binding = await workspace.client.get<ApiBinding>(API_BINDINGS, tenants.exportName);
-    const permissionClaims = binding?.spec.permissionClaims?.map((claim) => ({
-      ...claim,
-      state: state(claim.resource),
-    }));
-    await workspace.client.mergePatch(API_BINDINGS, tenants.exportName, { spec: { permissionClaims } });
-  };
   const reason = 'PermissionClaimNotAccepted';
 
   test.each(['secrets', 'configmaps', 'rolebindings'])(
@@ -148,7 +97,7 @@ describe('permission claims', () => {
       expect(object.status?.phase).toBe('Progressing');
       expect(conditionOf(object, 'Ready')?.message).toContain(claim);
       expect(conditionOf(object, 'Ready')?.message).not.toMatch(/namespaces|serviceaccounts/);
-      await accept(workspace, () => 'Accepted');
+      await tenants.answerClaims(workspace, () => 'Accepted');
       await tenants.orders(workspace).untilReady('mine');
     },
   );
@@ -168,11 +117,11 @@ describe('permission claims', () => {
     const workspace = await tenants.bound('rejecting');
     await ready(workspace);
     const { client } = await embedded(workspace);
-    await accept(workspace, (resource) => (resource === 'clusterroles' ? 'Rejected' : 'Accepted'));
+    await tenants.answerClaims(workspace, (resource) => (resource === 'clusterroles' ? 'Rejected' : 'Accepted'));
     const object = await tenants.orders(workspace).untilReason('mine', reason);
     expect(conditionOf(object, 'Ready')?.message).toContain('clusterroles.rbac.authorization.k8s.io');
     await allowed(() => client.list(CONFIG_MAPS));
-    await accept(workspace, () => 'Accepted');
+    await tenants.answerClaims(workspace, () => 'Accepted');
     await tenants.orders(workspace).untilReady('mine');
   });
 
@@ -181,7 +130,7 @@ describe('permission claims', () => {
     await ready(workspace);
     const { client } = await embedded(workspace);
     const workload = await tenants.workloadCluster(workspace, 'mine');
-    await accept(workspace, (resource) => (resource === 'secrets' ? 'Rejected' : 'Accepted'));
+    await tenants.answerClaims(workspace, (resource) => (resource === 'secrets' ? 'Rejected' : 'Accepted'));
     await tenants.orders(workspace).untilReason('mine', reason);
     await tenants.orders(workspace).remove('mine');
     await tenants
@@ -193,7 +142,7 @@ describe('permission claims', () => {
       );
     await tenants.orders(workspace).untilGone('mine');
     await tenants.untilPlatformIsClean(workspace);
-    expect(await workload.get(SECRETS, `agent-${workspace.logicalCluster}`, 'default')).toBeUndefined();
+    expect(await workload.get(SECRETS, agentName(workspace.logicalCluster), 'default')).toBeUndefined();
     // The rights went before the claim was met with.
     await eventually('the kubeconfig is worth nothing', () => refused(() => client.list(CONFIG_MAPS)));
   });
@@ -234,12 +183,8 @@ describe('renewal', () => {
     const workspace = await tenants.bound('refusing');
     await ready(workspace);
     const before = await embedded(workspace);
-    const { uid } = (await workspace.client.get(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING))?.metadata ?? {};
-    await workspace.client.delete(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING);
-    const made = await eventually('the right is given again', () =>
-      workspace.client.get(CLUSTER_ROLE_BINDINGS, TOKEN_BINDING),
-    );
-    expect(made.metadata.uid).not.toBe(uid);
+    // The right is given again.
+    await untilMadeAgain(workspace.client, CLUSTER_ROLE_BINDINGS, TOKEN_BINDING);
     const after = await another(workspace, before.token);
     expect(await allowed(() => after.client.list(CONFIG_MAPS))).toBe(true);
   });

@@ -2,20 +2,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
-import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
+import foo from '../../functions/providers/foo/provider.ts';
 import { clientFor } from '../../shared/kube/connect.ts';
-import { API_EXPORTS } from '../../shared/kube/resources.ts';
-import { bindExport } from '../support/bindings.ts';
 import { FrozenProxy } from '../support/frozen-proxy.ts';
-import { createKcpIdentity } from '../support/kcp-identity.ts';
-import { type Orders, ordersIn } from '../support/orders.ts';
-import { configureKcp, OwnKcp, writeKcpSecret } from '../support/own-kcp.ts';
-import { configMapValue } from '../support/requests.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
+import type { Orders } from '../support/orders.ts';
+import { offerIn, OwnKcp } from '../support/own-kcp.ts';
+import { installedFoo } from '../support/requests.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
-import { eventually } from '../support/wait.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
 
-const EXPORT = foo.kcp?.exportName ?? '';
 const OUTAGE_MS = Number(process.env['OUTAGE_MS'] ?? 20_000);
 
 let stage: Stage;
@@ -28,13 +24,11 @@ let kcpOrders: Orders;
 beforeAll(async () => {
   stage = await createStage({ provider: foo });
   const { landscape } = stage;
+  const tenants = new KcpTenants(stage);
   own = await OwnKcp.start(join(landscape.dir, 'own-kcp'));
-  const services = await createWorkspace(own.kcp.admin, 'root', 'services');
+  const services = await offerIn(own.kcp, landscape, foo, 'services');
   tenant = await createWorkspace(own.kcp.admin, 'root', 'tenant');
-  kcpOrders = ordersIn(tenant.client, foo.api.type, 'default');
-  const identity = await createKcpIdentity(services.client, own.kcp, 'runtime');
-  await writeKcpSecret(landscape, 'kcp', identity);
-  await configureKcp(landscape, foo, { providerWorkspace: services.path, secret: 'kcp' });
+  kcpOrders = tenants.orders(tenant);
   onboarding = await FrozenProxy.to(landscape.kcp.server);
   const server = landscape.onboarding.client.server.replace(/:\d+\//, `:${onboarding.port}/`);
   await stage.run({
@@ -45,8 +39,7 @@ beforeAll(async () => {
     },
   });
   await landscape.createControlPlane('project-a', 'mine');
-  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT));
-  await bindExport(tenant.client, services, EXPORT);
+  await tenants.bind(tenant, {}, services);
   await stage.orders.create('mine', '0');
   await kcpOrders.create('mine', '0');
   await stage.orders.untilReady('mine');
@@ -79,7 +72,7 @@ test('kcp stands still: orders on the onboarding cluster are worked on meanwhile
   console.info(`${changes} changes on the onboarding cluster were served while kcp stood still`);
   await kcpOrders.change('mine', 'afterwards');
   await kcpOrders.untilReady('mine');
-  expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe('afterwards');
+  expect(await installedFoo(tenant)).toBe('afterwards');
 }, 300_000);
 
 test('the onboarding cluster stands still: orders in kcp are worked on meanwhile, and the others afterwards', async () => {

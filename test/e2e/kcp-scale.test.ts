@@ -8,7 +8,7 @@ import { defineProvider } from '../../shared/provider/define.ts';
 import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import { displayKey, type ObjectKey } from '../../shared/model/object-key.ts';
-import { KcpTenants } from '../support/kcp-stage.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
 import { type ConfigMap, isReady } from '../support/orders.ts';
 import { writeProviderConfig } from '../support/service.ts';
 import { createStage, type Stage } from '../support/stage.ts';

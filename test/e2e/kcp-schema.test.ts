@@ -8,7 +8,7 @@ import type { ConfiguredProvider } from '../../shared/provider/provider.ts';
 import { defineProvider } from '../../shared/provider/define.ts';
 import { API_EXPORTS, API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import type { Condition, KubeObjectOf, ServiceObject } from '../../shared/model/kubernetes.ts';
-import { KcpTenants } from '../support/kcp-stage.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';

@@ -6,9 +6,6 @@ import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
-  API_BINDINGS,
-  API_EXPORT_ENDPOINT_SLICES,
-  API_EXPORTS,
   CLUSTER_REQUESTS,
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -17,22 +14,19 @@ import {
   WORKSPACES,
 } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
-import type { KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
-import { workspaceNamespace } from '../../shared/names.ts';
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { freePort } from '../control-planes/ports.ts';
 import { startTwoShards, type TwoShards } from '../control-planes/two-shards.ts';
-import { bindExport } from '../support/bindings.ts';
+import { endpointUrls } from '../support/bindings.ts';
 import { RULES } from '../support/kcp-identity.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
 import type { Workspace } from '../support/openmcp.ts';
-import { type Orders, ordersIn } from '../support/orders.ts';
 import { configureKcp, writeKcpSecret } from '../support/own-kcp.ts';
-import { configMapValue } from '../support/requests.ts';
+import { installedFoo } from '../support/requests.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
 
-const FOOS = foo.api.type;
-const EXPORT = foo.kcp?.exportName ?? '';
 const IDENTITY = 'service-provider-foo';
 /** So soon is a shard that does not answer taken for what it is. */
 const WATCH = { ...DEFAULT_WATCH_TUNING, silenceLimitMs: 75_000, backoffLimitMs: 2_000 };
@@ -41,21 +35,14 @@ const WATCH = { ...DEFAULT_WATCH_TUNING, silenceLimitMs: 75_000, backoffLimitMs:
 const FROZEN_MS = 15_000;
 
 let stage: Stage;
+let tenants: KcpTenants;
 let shards: TwoShards;
 let services: TenantWorkspace;
 let onRoot: TenantWorkspace;
 let onSecond: TenantWorkspace;
 let runtime: RunningRuntime;
 
-const orders = ({ client }: TenantWorkspace): Orders => ordersIn(client, FOOS, 'default');
-const value = (each: TenantWorkspace) => configMapValue(each.client, configMapName(each.logicalCluster));
-const urls = async (): Promise<string[]> => {
-  const slice = await services.client.get<KubeObjectOf<{ status?: { endpoints?: { url: string }[] } }>>(
-    API_EXPORT_ENDPOINT_SLICES,
-    EXPORT,
-  );
-  return slice?.status?.endpoints?.map(({ url }) => url) ?? [];
-};
+const urls = (): Promise<string[]> => endpointUrls(services.client, tenants.exportName);
 const untilUrls = (count: number) =>
   eventually(`${count} addresses`, async (seen) => {
     const all = await urls();
@@ -65,6 +52,7 @@ const untilUrls = (count: number) =>
 
 beforeAll(async () => {
   stage = await createStage({ provider: foo });
+  tenants = new KcpTenants(stage);
   shards = await startTwoShards({ dir: join(stage.landscape.dir, 'shards'), port: await freePortRange() });
   services = await workspaceOn('root', 'services');
   // A ServiceAccount's token works on its own shard alone; a certificate on all.
@@ -79,7 +67,6 @@ beforeAll(async () => {
   runtime = await stage.run({ bridgeTuning: { ...QUICK.bridgeTuning, watch: WATCH } });
   onRoot = await workspaceOn('root', 'tenant-root');
   onSecond = await workspaceOn('shard-2', 'tenant-second');
-  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT));
 }, 420_000);
 
 afterAll(async () => {
@@ -117,22 +104,22 @@ async function allow({ client }: TenantWorkspace): Promise<void> {
 
 test("a shard's address appears with its first binding, and objects of both are served", async () => {
   expect(await urls()).toEqual([]);
-  await bindExport(onRoot.client, services, EXPORT);
+  await tenants.bind(onRoot, {}, services);
   await untilUrls(1);
-  await orders(onRoot).create('mine', 'root');
-  await orders(onRoot).untilReady('mine');
+  await tenants.orders(onRoot).create('mine', 'root');
+  await tenants.orders(onRoot).untilReady('mine');
 
-  await bindExport(onSecond.client, services, EXPORT);
+  await tenants.bind(onSecond, {}, services);
   await untilUrls(2);
-  await orders(onSecond).create('mine', 'second');
-  await orders(onSecond).untilReady('mine');
-  expect([await value(onRoot), await value(onSecond)]).toEqual(['root', 'second']);
+  await tenants.orders(onSecond).create('mine', 'second');
+  await tenants.orders(onSecond).untilReady('mine');
+  expect([await installedFoo(onRoot), await installedFoo(onSecond)]).toEqual(['root', 'second']);
   await eventually('both are counted', async () => (await runtime.stats()).bridge?.boundWorkspaces === 2);
 });
 
 test("a shard that stands still leaves the other's objects undisturbed, and nothing is deleted", async () => {
   const platform = stage.landscape.platform.client;
-  const namespace = workspaceNamespace(foo.name, onSecond.logicalCluster);
+  const namespace = tenants.namespaceOf(onSecond);
   const request = () => platform.get(CLUSTER_REQUESTS, 'foo--mine--wl', namespace);
   const before = await request();
   const since = stage.steps.length;
@@ -140,16 +127,16 @@ test("a shard that stands still leaves the other's objects undisturbed, and noth
   try {
     const until = Date.now() + FROZEN_MS;
     for (let change = 1; Date.now() < until; change++) {
-      await orders(onRoot).change('mine', String(change));
-      await orders(onRoot).untilReady('mine');
-      expect(await value(onRoot)).toBe(String(change));
+      await tenants.orders(onRoot).change('mine', String(change));
+      await tenants.orders(onRoot).untilReady('mine');
+      expect(await installedFoo(onRoot)).toBe(String(change));
       await sleep(500);
     }
     // A process that starts now knows nothing of where its objects are.
     await runtime.stop();
     runtime = await stage.run({ bridgeTuning: { ...QUICK.bridgeTuning, watch: WATCH } });
-    await orders(onRoot).change('mine', 'five');
-    await orders(onRoot).untilReady('mine');
+    await tenants.orders(onRoot).change('mine', 'five');
+    await tenants.orders(onRoot).untilReady('mine');
     expect(await urls()).toHaveLength(2);
     const touched = stage.steps.slice(since).filter(({ event }) => event.key.cluster === onSecond.logicalCluster);
     expect(touched.filter(({ functionName }) => /delete|teardown/.test(functionName))).toEqual([]);
@@ -158,21 +145,18 @@ test("a shard that stands still leaves the other's objects undisturbed, and noth
   } finally {
     shards.signal('shard-2', 'SIGCONT');
   }
-  await orders(onSecond).change('mine', 'thawed');
-  await orders(onSecond).untilReady('mine');
-  expect(await value(onSecond)).toBe('thawed');
+  await tenants.orders(onSecond).change('mine', 'thawed');
+  await tenants.orders(onSecond).untilReady('mine');
+  expect(await installedFoo(onSecond)).toBe('thawed');
 }, 300_000);
 
 test("a shard's address leaves with its last binding, and the other goes on", async () => {
-  await onSecond.client.delete(API_BINDINGS, EXPORT);
+  await tenants.unbind(onSecond);
   await untilUrls(1);
-  await eventually('nothing is left of it on the platform', async () => {
-    const namespace = workspaceNamespace(foo.name, onSecond.logicalCluster);
-    return (await stage.landscape.platform.client.get(NAMESPACES, namespace)) === undefined;
-  });
-  expect(await value(onSecond)).toBeUndefined();
-  await orders(onRoot).change('mine', 'six');
-  await orders(onRoot).untilReady('mine');
+  await tenants.untilPlatformIsClean(onSecond);
+  expect(await installedFoo(onSecond)).toBeUndefined();
+  await tenants.orders(onRoot).change('mine', 'six');
+  await tenants.orders(onRoot).untilReady('mine');
   expect(await onRoot.client.get(CONFIG_MAPS, configMapName(onRoot.logicalCluster), 'default')).toMatchObject({
     data: { foo: 'six' },
   });

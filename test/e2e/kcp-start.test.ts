@@ -6,29 +6,27 @@ import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { createLogger } from '../../shared/log.ts';
-import {
-  API_BINDINGS,
-  API_EXPORT_ENDPOINT_SLICES,
-  API_EXPORTS,
-  CLUSTER_ROLES,
-  CONFIG_MAPS,
-  SECRETS,
-} from '../../shared/kube/resources.ts';
+import { API_EXPORT_ENDPOINT_SLICES, API_EXPORTS, CLUSTER_ROLES, CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
-import { workspaceNamespace } from '../../shared/names.ts';
-import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import type { KubeObjectOf, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { conditionOf } from '../../shared/status.ts';
-import { type ApiBinding, bindExport, type BindOptions } from '../support/bindings.ts';
+import { untilMadeAgain } from '../support/calls.ts';
 import { createKcpIdentity } from '../support/kcp-identity.ts';
-import { type Orders, ordersIn } from '../support/orders.ts';
-import { configConditions, configureKcp, OwnKcp, writeKcpSecret } from '../support/own-kcp.ts';
-import { configMapValue, requestsIn } from '../support/requests.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
+import type { Orders } from '../support/orders.ts';
+import {
+  configConditions,
+  configureKcp,
+  offerIn,
+  OwnKcp,
+  untilConfigSays,
+  writeKcpSecret,
+} from '../support/own-kcp.ts';
+import { installedFoo, requestsIn } from '../support/requests.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
 
-const FOOS = foo.api.type;
-const EXPORT = foo.kcp?.exportName ?? '';
 const BRIDGE = {
   ...QUICK.bridgeTuning,
   upkeep: { ...DEFAULT_UPKEEP, upkeepMs: 500 },
@@ -36,12 +34,14 @@ const BRIDGE = {
 };
 
 let stage: Stage;
+let tenants: KcpTenants;
 let own: OwnKcp;
 let runtime: RunningRuntime | undefined;
 const quiet = createLogger('error', 'test');
 
 beforeAll(async () => {
   stage = await createStage({ provider: foo });
+  tenants = new KcpTenants(stage);
   own = await OwnKcp.start(join(stage.landscape.dir, 'own-kcp'));
 });
 
@@ -58,16 +58,15 @@ afterAll(async () => {
 const start = async (): Promise<void> => void (runtime = await stage.run({ bridgeTuning: BRIDGE }));
 const problems = (): string => runtime?.ready().join('; ') ?? '';
 const conditions = (): Promise<string[]> => configConditions(stage.landscape, foo);
-const orders = ({ client }: TenantWorkspace): Orders => ordersIn(client, FOOS, 'default');
+const orders = (tenant: TenantWorkspace): Orders => tenants.orders(tenant);
 const admin = () => own.kcp.admin;
-const condition = (wanted: string) =>
-  eventually(`the ProviderConfig says ${wanted}`, async (seen) => {
-    const all = await conditions();
-    seen(all);
-    return all.includes(wanted);
-  });
-const bind = (tenant: TenantWorkspace, services: TenantWorkspace, options?: BindOptions) =>
-  eventually('the tenant can bind', () => bindExport(tenant.client, services, EXPORT, options));
+const condition = (wanted: string): Promise<true> => untilConfigSays(stage.landscape, foo, wanted);
+
+/** The service in a workspace of its own, and a tenant who has not bound it yet. */
+async function offered(name: string): Promise<{ services: TenantWorkspace; tenant: TenantWorkspace }> {
+  const services = await offerIn(own.kcp, stage.landscape, foo, name);
+  return { services, tenant: await createWorkspace(admin(), 'root', `t-${name}`) };
+}
 
 describe('every order in which things come to be ends Ready, without a restart', () => {
   type What = 'kcp' | 'Secret' | 'workspace' | 'binding';
@@ -97,7 +96,7 @@ describe('every order in which things come to be ends Ready, without a restart',
         // Where the Secret comes last, the export is from the days of an earlier runtime.
         if (order.at(-1) === 'Secret') await provisionExport(services.client, foo, quiet);
       }
-      if (what === 'binding' && tenant && services) await bind(tenant, services);
+      if (what === 'binding' && tenant && services) await tenants.bind(tenant, {}, services);
       if (what !== 'binding' && order.indexOf('Secret') <= order.indexOf(what)) {
         if (!order.slice(0, order.indexOf(what) + 1).includes('kcp')) await condition('Provisioned=False/Unreachable');
         else if (!services) await condition('Provisioned=False/Refused');
@@ -107,7 +106,7 @@ describe('every order in which things come to be ends Ready, without a restart',
     if (!tenant) throw new Error('no tenant');
     await orders(tenant).create('mine', id);
     await orders(tenant).untilReady('mine');
-    expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe(id);
+    expect(await installedFoo(tenant)).toBe(id);
     await condition('Provisioned=True/Provisioned');
     await condition('EndpointsReady=True/Bound');
     await eventually('it is ready', () => problems() === '');
@@ -117,18 +116,13 @@ describe('every order in which things come to be ends Ready, without a restart',
 });
 
 describe('the mode at run time', () => {
-  let services: [TenantWorkspace, TenantWorkspace];
-  let tenants: [TenantWorkspace, TenantWorkspace];
+  let services: TenantWorkspace;
 
   test('starts, moves to another workspace, stops and comes back; standard mode never stops', async () => {
-    services = [await createWorkspace(admin(), 'root', 'one'), await createWorkspace(admin(), 'root', 'two')];
-    tenants = [await createWorkspace(admin(), 'root', 't-one'), await createWorkspace(admin(), 'root', 't-two')];
-    const [first, second] = tenants;
-    for (const [index, each] of services.entries()) {
-      const identity = await createKcpIdentity(each.client, own.kcp, 'runtime');
-      await writeKcpSecret(stage.landscape, `moving-${index}`, identity);
-    }
-    const settings = (index: 0 | 1) => ({ providerWorkspace: services[index].path, secret: `moving-${index}` });
+    const [one, two] = [await offered('one'), await offered('two')];
+    services = one.services;
+    const [first, second] = [one.tenant, two.tenant];
+    const settings = (name: 'one' | 'two') => ({ providerWorkspace: `root:${name}`, secret: name });
     await stage.landscape.createControlPlane('project-a', 'standard');
     await configureKcp(stage.landscape, foo, undefined);
     await start();
@@ -136,16 +130,15 @@ describe('the mode at run time', () => {
     await stage.orders.untilReady('standard');
     expect(await conditions()).toEqual([]);
 
-    await configureKcp(stage.landscape, foo, settings(0));
+    await configureKcp(stage.landscape, foo, settings('one'));
     await condition('EndpointsReady=False/NoBindings');
-    await bind(first, services[0]);
+    await tenants.bind(first, {}, one.services);
     await orders(first).create('mine', '1');
     await orders(first).untilReady('mine');
     await eventually('the workspace is counted', async () => (await runtime?.stats())?.bridge?.boundWorkspaces === 1);
 
-    await configureKcp(stage.landscape, foo, settings(1));
-    await eventually('it is exported there too', () => services[1].client.get(API_EXPORTS, EXPORT));
-    await bind(second, services[1]);
+    await configureKcp(stage.landscape, foo, settings('two'));
+    await tenants.bind(second, {}, two.services);
     await orders(second).create('mine', '2');
     await orders(second).untilReady('mine');
     await orders(first).change('mine', 'unseen');
@@ -156,12 +149,12 @@ describe('the mode at run time', () => {
     await stage.orders.change('standard', '2');
     await stage.orders.untilReady('standard');
     await stage.idle();
-    for (const each of tenants) expect((await orders(each).read('mine'))?.status?.['foo']).not.toBe('unseen');
+    for (const each of [first, second]) expect((await orders(each).read('mine'))?.status?.['foo']).not.toBe('unseen');
     expect(problems()).toBe('');
 
-    await configureKcp(stage.landscape, foo, settings(0));
+    await configureKcp(stage.landscape, foo, settings('one'));
     await orders(first).untilReady('mine');
-    expect(await configMapValue(first.client, configMapName(first.logicalCluster))).toBe('unseen');
+    expect(await installedFoo(first)).toBe('unseen');
     await stage.orders.change('standard', '3');
     await stage.orders.untilReady('standard');
   });
@@ -170,12 +163,7 @@ describe('the mode at run time', () => {
     await start();
     await condition('Provisioned=True/Provisioned');
     type Export = KubeObjectOf<{ spec: { resources: unknown[]; permissionClaims: unknown[] } }>;
-    const before = await services[0].client.get<Export>(API_EXPORTS, EXPORT);
-    await services[0].client.delete(API_EXPORTS, EXPORT);
-    const after = await eventually('it is there again', async () => {
-      const now = await services[0].client.get(API_EXPORTS, EXPORT);
-      return now?.metadata.uid === before?.metadata.uid ? undefined : now;
-    });
+    const { before, after } = await untilMadeAgain<Export>(services.client, API_EXPORTS, tenants.exportName);
     // kcp adds an identity of its own to each, a moment later.
     const { resources, permissionClaims } = before?.spec ?? {};
     expect(resources).toHaveLength(1);
@@ -184,23 +172,19 @@ describe('the mode at run time', () => {
 });
 
 test('the right to read is taken away: nothing is deleted, nothing is concluded, and it goes on when it is back', async () => {
-  const services = await createWorkspace(admin(), 'root', 'guarded');
-  const tenant = await createWorkspace(admin(), 'root', 't-guarded');
-  await writeKcpSecret(stage.landscape, 'guarded', await createKcpIdentity(services.client, own.kcp, 'runtime'));
-  await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'guarded' });
+  const { services, tenant } = await offered('guarded');
   await start();
-  await eventually('it is exported', () => services.client.get(API_EXPORTS, EXPORT));
-  await bind(tenant, services);
+  await tenants.bind(tenant, {}, services);
   await orders(tenant).create('mine', '1');
   await orders(tenant).untilReady('mine');
   await stage.idle();
 
   const platform = stage.landscape.platform.client;
-  const namespace = workspaceNamespace(foo.name, tenant.logicalCluster);
+  const namespace = tenants.namespaceOf(tenant);
   const all = async () => ({
     object: (await orders(tenant).read('mine'))?.metadata.resourceVersion,
     installed: (await tenant.client.get(CONFIG_MAPS, configMapName(tenant.logicalCluster), 'default'))?.metadata,
-    secret: (await platform.get(SECRETS, 'foo--workspace--mcp', namespace))?.metadata.resourceVersion,
+    secret: (await tenants.secretOf(tenant))?.metadata.resourceVersion,
     requests: await requestsIn(platform, namespace, ''),
   });
   const before = await all();
@@ -215,14 +199,8 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   await orders(tenant).change('mine', '2');
   const failedSince = stage.steps.length;
   // Somebody asks for it to be looked at: that fails, and concludes nothing.
-  await stage.publish(OBJECT_CHANGED, {
-    provider: foo.name,
-    mode: 'kcp',
-    cluster: tenant.logicalCluster,
-    namespace: 'default',
-    name: 'mine',
-    uid: (await orders(tenant).read('mine'))?.metadata.uid ?? '',
-  });
+  const asked = await orders(tenant).read('mine');
+  await stage.publish(OBJECT_CHANGED, tenants.keyOf(tenant, asked as ServiceObject));
   // Other objects of earlier tests may have their turn meanwhile.
   const looks = () => stage.steps.slice(failedSince).filter(({ event }) => event.key.cluster === tenant.logicalCluster);
   await eventually('it was looked at', () => looks().some(({ outcome }) => outcome.kind === 'failed'));
@@ -233,38 +211,28 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
 
   await services.client.mergePatch(CLUSTER_ROLES, 'runtime', { rules });
   await orders(tenant).untilReady('mine');
-  expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe('2');
+  expect(await installedFoo(tenant)).toBe('2');
   await eventually('it is ready', () => problems() === '');
 });
 
 test('kcp is not ready yet: no binding, a claim that comes late, an endpoint slice that goes', async () => {
-  const services = await createWorkspace(admin(), 'root', 'early');
-  const tenant = await createWorkspace(admin(), 'root', 't-early');
-  await writeKcpSecret(stage.landscape, 'early', await createKcpIdentity(services.client, own.kcp, 'runtime'));
-  await configureKcp(stage.landscape, foo, { providerWorkspace: services.path, secret: 'early' });
+  const { services, tenant } = await offered('early');
   await start();
   await condition('EndpointsReady=False/NoBindings');
   await eventually('it is ready all the same', () => problems() === '');
 
-  await bind(tenant, services, { claims: ({ resource }) => resource !== 'serviceaccounts' });
+  await tenants.bind(tenant, { claims: ({ resource }) => resource !== 'serviceaccounts' }, services);
   await orders(tenant).create('mine', '1');
   const object = await orders(tenant).untilReason('mine', 'PermissionClaimNotAccepted');
   expect(conditionOf(object, 'Ready')?.message).toContain('serviceaccounts');
   await stage.idle();
-  const binding = await tenant.client.get<ApiBinding>(API_BINDINGS, EXPORT);
-  const permissionClaims = binding?.spec.permissionClaims?.map((claim) => ({ ...claim, state: 'Accepted' }));
-  await tenant.client.mergePatch(API_BINDINGS, EXPORT, { spec: { permissionClaims } });
+  await tenants.answerClaims(tenant, () => 'Accepted');
   await orders(tenant).untilReady('mine');
 
-  const slice = await services.client.get(API_EXPORT_ENDPOINT_SLICES, EXPORT);
-  await services.client.delete(API_EXPORT_ENDPOINT_SLICES, EXPORT);
-  await eventually('kcp has made another', async () => {
-    const now = await services.client.get(API_EXPORT_ENDPOINT_SLICES, EXPORT);
-    return now && now.metadata.uid !== slice?.metadata.uid;
-  });
+  await untilMadeAgain(services.client, API_EXPORT_ENDPOINT_SLICES, tenants.exportName);
   await orders(tenant).change('mine', '2');
   await orders(tenant).untilReady('mine');
-  expect(await configMapValue(tenant.client, configMapName(tenant.logicalCluster))).toBe('2');
+  expect(await installedFoo(tenant)).toBe('2');
 });
 
 test('a kubeconfig that names no authority it trusts is refused, and mended by a better one', async () => {

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
+import foo from '../../functions/providers/foo/provider.ts';
 import { formatKubeconfig, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { API_EXPORTS } from '../../shared/kube/resources.ts';
 import { CLAIMS_ANNOTATION } from '../../shared/names.ts';
-import { KcpTenants } from '../support/kcp-stage.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
 import { OlderKcp } from '../support/older-kcp.ts';
-import { configConditions, configureKcp, writeKcpSecret } from '../support/own-kcp.ts';
-import { configMapValue } from '../support/requests.ts';
+import { configureKcp, untilConfigSays, writeKcpSecret } from '../support/own-kcp.ts';
+import { installedFoo } from '../support/requests.ts';
 import { createStage, type Stage } from '../support/stage.ts';
-import { eventually } from '../support/wait.ts';
 
 let stage: Stage;
 let tenants: KcpTenants;
@@ -46,10 +45,8 @@ test('a kcp that only has v1alpha1 is provisioned and serves orders', async () =
   });
   await tenants.orders(workspace).create('mine', 'x');
   await tenants.orders(workspace).untilReady('mine');
-  expect(await configMapValue(workspace.client, configMapName(workspace.logicalCluster))).toBe('x');
-  await eventually('it says so', async () =>
-    (await configConditions(stage.landscape, foo)).includes('EndpointsReady=True/Bound'),
-  );
+  expect(await installedFoo(workspace)).toBe('x');
+  await untilConfigSays(stage.landscape, foo, 'EndpointsReady=True/Bound');
   await tenants.orders(workspace).remove('mine');
   await tenants.orders(workspace).untilGone('mine');
   await tenants.untilPlatformIsClean(workspace);

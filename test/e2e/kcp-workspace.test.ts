@@ -13,8 +13,8 @@ import {
 } from '../../shared/kube/resources.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { allowed, refused } from '../support/calls.ts';
-import { KcpTenants } from '../support/kcp-stage.ts';
-import { configMapValue } from '../support/requests.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
+import { configMapValue, installedFoo } from '../support/requests.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import { createWorkspace, deleteWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
@@ -60,7 +60,7 @@ describe('a workspace three levels below the tenants', () => {
     await tenants.bind(workspace);
     await tenants.orders(workspace).create('mine', 'one');
     await tenants.orders(workspace).untilReady('mine');
-    expect(await configMapValue(workspace.client, config())).toBe('one');
+    expect(await installedFoo(workspace)).toBe('one');
     expect(await configMapValue(await tenants.workloadCluster(workspace, 'mine'), `${config()}-wl`)).toBe('one');
   });
 
@@ -88,7 +88,7 @@ describe('a workspace three levels below the tenants', () => {
   test('a change is followed, and the ground is quiet afterwards', async () => {
     await tenants.orders(workspace).change('mine', 'two');
     await tenants.orders(workspace).untilReady('mine');
-    expect(await configMapValue(workspace.client, config())).toBe('two');
+    expect(await installedFoo(workspace)).toBe('two');
     await stage.idle();
     expect(await allowed(() => access.list(CONFIG_MAPS))).toBe(true);
   });
@@ -97,7 +97,7 @@ describe('a workspace three levels below the tenants', () => {
     const workload = await tenants.workloadCluster(workspace, 'mine');
     await tenants.orders(workspace).remove('mine');
     await tenants.orders(workspace).untilGone('mine');
-    expect(await configMapValue(workspace.client, config())).toBeUndefined();
+    expect(await installedFoo(workspace)).toBeUndefined();
     expect(await configMapValue(workload, `${config()}-wl`)).toBeUndefined();
     expect(await tenants.madeIn(workspace)).toEqual([]);
     await tenants.untilPlatformIsClean(workspace);
@@ -127,33 +127,33 @@ describe('the ground disappears under an installed object', () => {
 
   test('unbinding removes everything, also from the workspace, and binding again serves anew', async () => {
     const installed = await install('unbinding');
-    const { workspace, config } = installed;
+    const { workspace } = installed;
     await tenants.unbind(workspace);
     await untilClean(installed);
     await eventually('the binding is gone', async () => {
       const bindings = await workspace.client.list(API_BINDINGS);
       return !bindings.items.some(({ metadata }) => metadata.name === tenants.exportName);
     });
-    expect(await configMapValue(workspace.client, config)).toBeUndefined();
+    expect(await installedFoo(workspace)).toBeUndefined();
     expect(await tenants.madeIn(workspace)).toEqual([]);
     expect(mcpGone.get(workspace.logicalCluster)).toBe(false);
 
     await tenants.bind(workspace);
     await tenants.orders(workspace).create('mine', 'again');
     await tenants.orders(workspace).untilReady('mine');
-    expect(await configMapValue(workspace.client, config)).toBe('again');
+    expect(await installedFoo(workspace)).toBe('again');
   });
 
   test("deleting the object's namespace removes everything, and the namespace goes", async () => {
     const installed = await install('emptying', 'team-a');
-    const { workspace, config } = installed;
+    const { workspace } = installed;
     await workspace.client.delete(NAMESPACES, 'team-a');
     await untilClean(installed);
     await eventually(
       'the namespace is gone',
       async () => (await workspace.client.get(NAMESPACES, 'team-a')) === undefined,
     );
-    expect(await configMapValue(workspace.client, config)).toBeUndefined();
+    expect(await installedFoo(workspace)).toBeUndefined();
     expect(await tenants.madeIn(workspace)).toEqual([]);
   });
 

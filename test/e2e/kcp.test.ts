@@ -1,72 +1,40 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
-import {
-  API_EXPORTS,
-  CLUSTER_REQUESTS,
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
-  CONFIG_MAPS,
-  NAMESPACES,
-  ROLE_BINDINGS,
-  SECRETS,
-  SERVICE_ACCOUNTS,
-} from '../../shared/kube/resources.ts';
-import type { ClusterRequest } from '../../shared/model/access.ts';
-import type { ResourceType } from '../../shared/model/kubernetes.ts';
-import { RUNTIME_LABEL, workspaceNamespace } from '../../shared/names.ts';
+import { CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import { conditionOf, hasCondition } from '../../shared/status.ts';
 import { recordHistory } from '../support/history.ts';
-import { isReady, type Orders, ordersIn } from '../support/orders.ts';
-import { configMapValue, inOrder, position, requestsIn } from '../support/requests.ts';
+import { KcpTenants, MADE } from '../support/kcp-tenants.ts';
+import { isReady } from '../support/orders.ts';
+import { configMapValue, inOrder, installedFoo, position, requestsIn } from '../support/requests.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
 
 const FOOS = foo.api.type;
-const EXPORT = foo.kcp?.exportName ?? '';
-/** All that the runtime makes in a workspace carries its label. */
-const MADE: readonly ResourceType[] = [SERVICE_ACCOUNTS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, SECRETS];
 /** Name of an order in both workspaces. */
 const NAME = 'mine';
 
 let stage: Stage;
+let tenants: KcpTenants;
 let platform: HttpKubeClient;
 let one: TenantWorkspace;
 let two: TenantWorkspace;
 
-const ordersOf = (workspace: TenantWorkspace): Orders => ordersIn(workspace.client, FOOS, 'default');
-const namespaceOf = (workspace: TenantWorkspace): string => workspaceNamespace(foo.name, workspace.logicalCluster);
-const madeIn = async ({ client }: TenantWorkspace): Promise<string[]> => {
-  const lists = await Promise.all(MADE.map((type) => client.list(type, { labelSelector: RUNTIME_LABEL })));
-  return lists.flatMap(({ items }, index) => items.map(({ metadata }) => `${MADE[index]?.kind} ${metadata.name}`));
-};
-
 beforeAll(async () => {
   stage = await createStage({ provider: foo, kcp: true });
-  const { landscape } = stage;
-  platform = landscape.platform.client;
+  tenants = new KcpTenants(stage);
+  platform = tenants.platform;
   await stage.run();
-  [one, two] = (await Promise.all(['one', 'two'].map((name) => landscape.createTenantWorkspace(name)))) as [
-    TenantWorkspace,
-    TenantWorkspace,
-  ];
-  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, EXPORT));
-  await Promise.all([one, two].map((workspace) => landscape.bind(workspace, EXPORT)));
+  [one, two] = await Promise.all([tenants.bound('one'), tenants.bound('two')]);
 });
 
 afterAll(() => stage?.stop());
 
-async function workloadCluster(workspace: TenantWorkspace): Promise<HttpKubeClient> {
-  const request = await platform.get<ClusterRequest>(CLUSTER_REQUESTS, `foo--${NAME}--wl`, namespaceOf(workspace));
-  const { namespace = '', name = '' } = request?.status?.cluster ?? {};
-  return stage.landscape.clusterClient(namespace, name);
-}
-
 describe('the same order in two workspaces', () => {
   test('is served in each, with an identity, access and ConfigMaps of its own', async () => {
-    await Promise.all([ordersOf(one).create(NAME, 'first'), ordersOf(two).create(NAME, 'second')]);
-    const objects = await Promise.all([one, two].map((workspace) => ordersOf(workspace).untilReady(NAME)));
+    await Promise.all([tenants.orders(one).create(NAME, 'first'), tenants.orders(two).create(NAME, 'second')]);
+    const objects = await Promise.all([one, two].map((workspace) => tenants.orders(workspace).untilReady(NAME)));
     for (const object of objects) {
       expect(object.metadata.finalizers).toEqual([foo.finalizer]);
       expect(conditionOf(object, 'Ready')).toMatchObject({ status: 'True', reason: 'ReconcileSuccess' });
@@ -77,37 +45,37 @@ describe('the same order in two workspaces', () => {
     ] as const) {
       const name = configMapName(workspace.logicalCluster);
       expect(await configMapValue(workspace.client, name)).toBe(value);
-      expect(await configMapValue(await workloadCluster(workspace), `${name}-wl`)).toBe(value);
+      expect(await configMapValue(await tenants.workloadCluster(workspace, NAME), `${name}-wl`)).toBe(value);
       const { items } = await workspace.client.list(CONFIG_MAPS, { namespace: 'default' });
       expect(items.map(({ metadata }) => metadata.name).filter((each) => each.startsWith('foo-'))).toEqual([name]);
-      expect(namespaceOf(workspace)).toMatch(/^kcp--/);
-      expect(await requestsIn(platform, namespaceOf(workspace), 'foo--')).toEqual([
+      expect(tenants.namespaceOf(workspace)).toMatch(/^kcp--/);
+      expect(await requestsIn(platform, tenants.namespaceOf(workspace), 'foo--')).toEqual([
         `AccessRequest/foo--${NAME}--wl`,
         `ClusterRequest/foo--${NAME}--wl`,
         `Secret/foo--${NAME}--wl.kubeconfig`,
         'Secret/foo--workspace--mcp',
       ]);
-      expect(await madeIn(workspace)).toContain('ServiceAccount service-provider-foo');
+      expect(await tenants.madeIn(workspace)).toContain('ServiceAccount service-provider-foo');
     }
   });
 
   test('follows a change in the workspace that it was made in', async () => {
-    const before = await ordersOf(two).read(NAME);
-    await ordersOf(one).change(NAME, 'changed');
-    const object = await ordersOf(one).untilReady(NAME);
+    const before = await tenants.orders(two).read(NAME);
+    await tenants.orders(one).change(NAME, 'changed');
+    const object = await tenants.orders(one).untilReady(NAME);
     expect(object.status).toMatchObject({ observedGeneration: 2, foo: 'changed' });
-    expect(await configMapValue(one.client, configMapName(one.logicalCluster))).toBe('changed');
-    expect(await ordersOf(two).read(NAME)).toEqual(before);
+    expect(await installedFoo(one)).toBe('changed');
+    expect(await tenants.orders(two).read(NAME)).toEqual(before);
   });
 
   test('ends in one workspace without a trace there or on the platform, and the other is left alone', async () => {
-    const workload = await workloadCluster(one);
+    const workload = await tenants.workloadCluster(one, NAME);
     const name = configMapName(one.logicalCluster);
     const other = async () => [
-      (await ordersOf(two).read(NAME))?.metadata.resourceVersion,
+      (await tenants.orders(two).read(NAME))?.metadata.resourceVersion,
       (await two.client.get(CONFIG_MAPS, configMapName(two.logicalCluster), 'default'))?.metadata.resourceVersion,
       (await workload.get(CONFIG_MAPS, `${configMapName(two.logicalCluster)}-wl`, 'default'))?.metadata.resourceVersion,
-      (await platform.get(SECRETS, 'foo--workspace--mcp', namespaceOf(two)))?.metadata.resourceVersion,
+      (await tenants.secretOf(two))?.metadata.resourceVersion,
     ];
     const before = await other();
     expect(before.every(Boolean)).toBe(true);
@@ -115,23 +83,27 @@ describe('the same order in two workspaces', () => {
       { client: one.client, types: [FOOS, CONFIG_MAPS, ...MADE] },
       { client: platform, types: [CLUSTER_REQUESTS, SECRETS] },
     ]);
-    await ordersOf(one).remove(NAME);
-    await ordersOf(one).untilGone(NAME);
+    await tenants.orders(one).remove(NAME);
+    await tenants.orders(one).untilGone(NAME);
     await eventually('the history tells it', () => history.of(FOOS, { type: 'DELETED' })[0]);
     history.stop();
 
-    expect(await madeIn(one)).toEqual([]);
+    expect(await tenants.madeIn(one)).toEqual([]);
     expect(await configMapValue(one.client, name)).toBeUndefined();
     expect(await configMapValue(workload, `${name}-wl`)).toBeUndefined();
-    expect(await requestsIn(platform, namespaceOf(one), '')).toEqual([]);
-    await eventually('the tenant namespace is gone', async () => !(await platform.get(NAMESPACES, namespaceOf(one))));
+    expect(await requestsIn(platform, tenants.namespaceOf(one), '')).toEqual([]);
+    await eventually(
+      'the tenant namespace is gone',
+      async () => !(await platform.get(NAMESPACES, tenants.namespaceOf(one))),
+    );
     expect(await other()).toEqual(before);
-    expect(await madeIn(two)).toContain('ServiceAccount service-provider-foo');
+    expect(await tenants.madeIn(two)).toContain('ServiceAccount service-provider-foo');
 
     const removals = history.entries
       .filter(
         (entry) =>
-          entry.type === 'DELETED' && (!entry.namespace.startsWith('kcp--') || entry.namespace === namespaceOf(one)),
+          entry.type === 'DELETED' &&
+          (!entry.namespace.startsWith('kcp--') || entry.namespace === tenants.namespaceOf(one)),
       )
       .filter((entry) => entry.name !== `foo--${NAME}--wl.kubeconfig`);
     expect(inOrder(removals)).toEqual([
@@ -152,7 +124,7 @@ describe('the same order in two workspaces', () => {
 
 describe('two orders in one workspace', () => {
   test('the older is served, the younger is told by whom it is kept out, and follows by itself', async () => {
-    const orders = ordersOf(one);
+    const orders = tenants.orders(one);
     await orders.create('older', 'older');
     await orders.untilReady('older');
     await orders.create('younger', 'younger');
@@ -160,22 +132,22 @@ describe('two orders in one workspace', () => {
     expect(conditionOf(rejected, 'Ready')).toMatchObject({ status: 'False' });
     expect(conditionOf(rejected, 'Ready')?.message).toContain('default/older');
     expect(rejected.metadata.finalizers).toBeUndefined();
-    expect(await configMapValue(one.client, configMapName(one.logicalCluster))).toBe('older');
-    expect((await requestsIn(platform, namespaceOf(one), 'foo--')).join()).not.toContain('younger');
+    expect(await installedFoo(one)).toBe('older');
+    expect((await requestsIn(platform, tenants.namespaceOf(one), 'foo--')).join()).not.toContain('younger');
 
     await orders.remove('older');
     await orders.untilGone('older');
     const served = await orders.untilReady('younger');
     expect(served.metadata.finalizers).toEqual([foo.finalizer]);
-    expect(await configMapValue(one.client, configMapName(one.logicalCluster))).toBe('younger');
-    expect((await requestsIn(platform, namespaceOf(one), 'foo--')).join()).not.toContain('older');
+    expect(await installedFoo(one)).toBe('younger');
+    expect((await requestsIn(platform, tenants.namespaceOf(one), 'foo--')).join()).not.toContain('older');
     await orders.remove('younger');
     await orders.untilGone('younger');
-    expect(await madeIn(one)).toEqual([]);
+    expect(await tenants.madeIn(one)).toEqual([]);
   });
 
   test('of many that come at once exactly one is served', async () => {
-    const orders = ordersOf(one);
+    const orders = tenants.orders(one);
     const names = ['a', 'b', 'c', 'd'];
     await Promise.all(names.map((name) => orders.create(name, name)));
     const objects = await eventually('each has its answer', async (seen) => {
@@ -189,7 +161,7 @@ describe('two orders in one workspace', () => {
     await stage.idle();
     const ready = objects.filter((object) => object && isReady(object)).map((object) => object?.metadata.name ?? '');
     expect(ready).toHaveLength(1);
-    expect(await configMapValue(one.client, configMapName(one.logicalCluster))).toBe(ready[0]);
+    expect(await installedFoo(one)).toBe(ready[0]);
     const claimed = (await one.client.list(FOOS)).items.filter(({ metadata }) => metadata.finalizers);
     expect(claimed.map(({ metadata }) => metadata.name)).toEqual(ready);
     // Those that were never served go at once.

@@ -9,7 +9,6 @@ import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   ACCESS_REQUESTS,
-  API_EXPORTS,
   CLUSTER_REQUESTS,
   CLUSTERS,
   CONFIG_MAPS,
@@ -17,11 +16,10 @@ import {
   SECRETS,
 } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
-import { workspaceNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
-import { ordersIn } from '../support/orders.ts';
+import { KcpTenants } from '../support/kcp-tenants.ts';
 import {
   type Credential,
   credentialsIn,
@@ -46,6 +44,7 @@ let stage: Stage;
 let redis: Redis;
 let service: ServiceProcess;
 let controlPlane: ControlPlane;
+let tenants: KcpTenants;
 let tenant: TenantWorkspace;
 let platform: HttpKubeClient;
 /** Every Secret that there ever was while the test ran. */
@@ -57,6 +56,7 @@ let traffic: Awaited<ReturnType<typeof recordTraffic>>;
 beforeAll(async () => {
   stage = await createStage({ provider: foo, kcp: true });
   const { landscape } = stage;
+  tenants = new KcpTenants(stage);
   platform = landscape.platform.client;
   redis = new Redis(stage.redis.url, { replyMapping: 'legacy' });
   logFile = join(landscape.dir, 'service.log');
@@ -79,9 +79,7 @@ beforeAll(async () => {
     }),
   ]);
   secrets = await recordHistory([platform, tenant.client].map((client) => ({ client, types: [SECRETS] })));
-  const exported = foo.kcp?.exportName ?? '';
-  await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, exported));
-  await landscape.bind(tenant, exported);
+  await tenants.bind(tenant);
 });
 
 afterAll(async () => {
@@ -92,7 +90,7 @@ afterAll(async () => {
   await stage?.stop();
 });
 
-const ordersOf = (mode: string) => (mode === 'kcp' ? ordersIn(tenant.client, FOOS, 'default') : stage.orders);
+const ordersOf = (mode: string) => (mode === 'kcp' ? tenants.orders(tenant) : stage.orders);
 
 /** Every credential that somebody was given, and those of the administrators. */
 function realCredentials(): Credential[] {
@@ -206,7 +204,7 @@ describe.each(['standard', 'kcp'])('in %s mode nothing but Secrets holds a crede
   test.each(broken)('after the kubeconfig was replaced by one that %s', async (_, text, problem) => {
     const [name, namespace] =
       mode === 'kcp'
-        ? ['foo--workspace--mcp', workspaceNamespace(foo.name, tenant.logicalCluster)]
+        ? ['foo--workspace--mcp', tenants.namespaceOf(tenant)]
         : [`foo--${NAME}--mcp.kubeconfig`, controlPlane.platformNamespace];
     const data = { kubeconfig: Buffer.from(text).toString('base64') };
     await platform.mergePatch<Secret>(SECRETS, name, { data }, { namespace });

@@ -3,12 +3,7 @@ import { isForbidden } from '../../shared/kube/api-error.ts';
 import { clientFor } from '../../shared/kube/connect.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
-import {
-  API_EXPORTS,
-  API_RESOURCE_SCHEMAS,
-  CONFIG_MAPS,
-  SECRETS,
-} from '../../shared/kube/resources.ts';
+import { API_EXPORTS, API_RESOURCE_SCHEMAS, CONFIG_MAPS, SECRETS } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { connectKcp } from '../control-planes/kcp.ts';

@@ -3,7 +3,6 @@ import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   API_BINDINGS,
-  API_EXPORTS,
   CLUSTER_REQUESTS,
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -17,15 +16,21 @@ import type { ResourceType } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL, workspaceNamespace } from '../../shared/names.ts';
-import type { BindOptions } from './bindings.ts';
+import { answerClaims, bindExport, type BindOptions } from './bindings.ts';
 import { type Orders, ordersIn } from './orders.ts';
 import { requestsIn } from './requests.ts';
 import type { Stage } from './stage.ts';
 import { eventually } from './wait.ts';
 import type { TenantWorkspace } from './workspaces.ts';
 
-/** All that the runtime makes in a workspace carries its label. */
-const MADE: readonly ResourceType[] = [SERVICE_ACCOUNTS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, SECRETS];
+/** The kinds of objects that the runtime makes in a workspace; all carry its label. */
+export const MADE: readonly ResourceType[] = [
+  SERVICE_ACCOUNTS,
+  CLUSTER_ROLES,
+  CLUSTER_ROLE_BINDINGS,
+  ROLE_BINDINGS,
+  SECRETS,
+];
 
 /** What a test does with tenants in kcp workspaces. */
 export class KcpTenants {
@@ -48,10 +53,21 @@ export class KcpTenants {
     return workspace;
   }
 
-  async bind(workspace: TenantWorkspace, options?: BindOptions): Promise<void> {
-    const { landscape } = this.#stage;
-    await eventually('the API is exported', () => landscape.services.client.get(API_EXPORTS, this.exportName));
-    await landscape.bind(workspace, this.exportName, options);
+  /**
+   * Binds the export in a workspace, as soon as it is there.
+   * @param services the workspace that has the export
+   */
+  async bind(
+    workspace: TenantWorkspace,
+    options?: BindOptions,
+    services: TenantWorkspace = this.#stage.landscape.services,
+  ): Promise<void> {
+    await bindExport(workspace.client, services, this.exportName, options);
+  }
+
+  /** Has a tenant accept or reject the claims of his binding. */
+  answerClaims({ client }: TenantWorkspace, answer: Parameters<typeof answerClaims>[2]): Promise<void> {
+    return answerClaims(client, this.exportName, answer);
   }
 
   async unbind({ client }: TenantWorkspace): Promise<void> {

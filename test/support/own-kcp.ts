@@ -7,10 +7,12 @@ import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import type { Condition, KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { freePort } from '../control-planes/ports.ts';
-import { type KcpUser, type StartedKcp, startKcp } from '../control-planes/kcp.ts';
-import { RULES } from './kcp-identity.ts';
+import { type Kcp, type KcpUser, type StartedKcp, startKcp } from '../control-planes/kcp.ts';
+import { createKcpIdentity, RULES } from './kcp-identity.ts';
 import type { Landscape } from './landscape.ts';
 import { PROVIDER_NAMESPACE } from './service.ts';
+import { eventually } from './wait.ts';
+import { createWorkspace, type TenantWorkspace } from './workspaces.ts';
 
 /** A kcp beside the landscape's, which can be stopped and started while the platform goes on. */
 export class OwnKcp {
@@ -88,6 +90,19 @@ export async function configureKcp(
   } as KubeObject);
 }
 
+/** Offers the service in a new workspace of another kcp, which is returned, with an identity of its own for the runtime. */
+export async function offerIn(
+  kcp: Kcp,
+  landscape: Landscape,
+  provider: ConfiguredProvider,
+  name: string,
+): Promise<TenantWorkspace> {
+  const services = await createWorkspace(kcp.admin, 'root', name);
+  await writeKcpSecret(landscape, name, await createKcpIdentity(services.client, kcp, 'runtime'));
+  await configureKcp(landscape, provider, { providerWorkspace: services.path, secret: name });
+  return services;
+}
+
 /** `type=status/reason` of the ProviderConfig's conditions. */
 export async function configConditions({ platform }: Landscape, provider: ConfiguredProvider): Promise<string[]> {
   const config = await platform.client.get<KubeObjectOf<{ status?: { conditions?: Condition[] } }>>(
@@ -95,4 +110,12 @@ export async function configConditions({ platform }: Landscape, provider: Config
     provider.name,
   );
   return (config?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`);
+}
+
+export function untilConfigSays(landscape: Landscape, provider: ConfiguredProvider, wanted: string): Promise<true> {
+  return eventually(`the ProviderConfig says ${wanted}`, async (seen) => {
+    const all = await configConditions(landscape, provider);
+    seen(all);
+    return all.includes(wanted);
+  });
 }

@@ -1,8 +1,10 @@
+import { configMapName } from '../../functions/providers/foo/provider.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, SECRETS } from '../../shared/kube/resources.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import type { HistoryEntry } from './history.ts';
 import type { ConfigMap } from './orders.ts';
+import type { TenantWorkspace } from './workspaces.ts';
 
 /** `kind/name` of all requests and Secrets in a tenant's namespace on the platform whose name starts so, in order. */
 export async function requestsIn(platform: KubeClient, namespace: string, prefix: string): Promise<string[]> {
@@ -21,6 +23,11 @@ export async function requestsIn(platform: KubeClient, namespace: string, prefix
 
 export async function configMapValue(cluster: KubeClient, name: string): Promise<string | undefined> {
   return (await cluster.get<ConfigMap>(CONFIG_MAPS, name, 'default'))?.data?.['foo'];
+}
+
+/** What Foo has installed in a workspace. */
+export function installedFoo({ client, logicalCluster }: TenantWorkspace): Promise<string | undefined> {
+  return configMapValue(client, configMapName(logicalCluster));
 }
 
 /** Position of a change in the one counter of the server. */
