@@ -20,3 +20,13 @@ export const WINNER_PATIENCE_MS = 2_000;
 export const WINNER_RETRY_MS = 500;
 /** A step that meets other writers reads again this often before it backs off. */
 export const MAX_CONFLICTS = 5;
+/** A token in a file is read again after this. */
+export const TOKEN_READ_MS = 10_000;
+/** `Retry-After` of a server that is busy or ending. */
+export const BUSY_RETRY_SECONDS = 1;
+/** A server is not told when somebody comes for an object: a running installation looks by itself, this often. */
+export const SERVER_LOOK_MS = 3_000;
+/** A request to a function may wait for so long until the function has started, e.g. from zero. */
+export const COLD_START_LIMIT_MS = 30_000;
+/** A function that is busy is asked again for so long, under the same lease, before the object is given back. */
+export const BUSY_PATIENCE_MS = 10_000;

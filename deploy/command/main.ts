@@ -3,9 +3,10 @@ import { Argument, Command, Option } from 'commander';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { redact } from '../../shared/redact.ts';
-import { init } from './init.ts';
-import { orphans, type OrphansOptions } from './orphans.ts';
-import { type Parts, serve, type ServeOptions } from './run.ts';
+import type { DispatchOptions } from './dispatch.ts';
+import type { OrphansOptions } from './orphans.ts';
+import type { Parts, RunOptions } from './run.ts';
+import type { ServeOptions } from './serve.ts';
 import type { CommonOptions } from './setup.ts';
 
 const program = new Command('service-provider').description(
@@ -35,33 +36,55 @@ function flag(name: string, description: string, preset: boolean): Option {
 }
 
 /** A command that runs until it is told to end. */
-function server(name: string, description: string, parts: (argument: string) => Parts): Command {
+function attended(name: string, description: string): Command {
   return command(name, description)
     .option('--health-probe-bind-address <address>', 'address of /healthz and /readyz; 0 for none', ':8081')
     .option('--metrics-bind-address <address>', 'address of /metrics, such as :8443; 0 for none', '0')
     .addOption(flag('metrics-secure', 'serve /metrics by HTTPS, to whom the platform cluster lets read it', true))
     .option('--metrics-cert-path <folder>', 'folder of the certificate for /metrics (default: one of our own making)')
     .option('--metrics-cert-name <file>', 'name of the certificate file', 'tls.crt')
-    .option('--metrics-cert-key <file>', 'name of the key file', 'tls.key')
-    .addOption(flag('leader-elect', 'several replicas choose one of them for each mode', false))
-    .action(async (...given: unknown[]) => {
-      const [argument, options] = given.length > 2 ? (given as [string, ServeOptions]) : ['', given[0] as ServeOptions];
-      await serve(parts(argument), options);
-    });
+    .option('--metrics-cert-key <file>', 'name of the key file', 'tls.key');
 }
 
+function worker(name: string, description: string): Command {
+  return attended(name, description)
+    .addOption(flag('leader-elect', 'several replicas choose one of them for each mode', false))
+    .addOption(flag('dispatched', 'functions are served over HTTP, so that leases last as long as a run may', false));
+}
+
+async function runParts(parts: Parts, options: RunOptions): Promise<void> {
+  const { run } = await import('./run.ts');
+  await run(parts, options);
+}
+
+const functionArgument = new Argument('<name>', 'the function').choices([...FUNCTION_NAMES]);
+
+// Each command loads what it needs, and nothing else.
 command('init', 'installs the types of the provider and registers its kind, then ends').action(
-  (options: CommonOptions) => init(options),
+  async (options: CommonOptions) => (await import('./init.ts')).init(options),
 );
-server('run', 'bridge and all four functions in one process', () => ({ bridge: true, functions: FUNCTION_NAMES }));
-server('bridge', 'the bridge alone', () => ({ bridge: true, functions: [] }));
-server('function', 'one function as a worker', (name) => ({
-  bridge: false,
-  functions: [name as FunctionName],
-})).addArgument(new Argument('<name>', 'the function').choices([...FUNCTION_NAMES]));
+worker('run', 'bridge and all four functions in one process').action((options: RunOptions) =>
+  runParts({ bridge: true, functions: FUNCTION_NAMES }, options),
+);
+worker('bridge', 'the bridge alone').action((options: RunOptions) =>
+  runParts({ bridge: true, functions: [] }, options),
+);
+worker('function', 'one function as a worker')
+  .addArgument(functionArgument)
+  .action((name: FunctionName, options: RunOptions) => runParts({ bridge: false, functions: [name] }, options));
+command('serve', 'one function as an HTTP service for CloudEvents, without a queue')
+  .addArgument(functionArgument)
+  .option('--bind-address <address>', 'address of the service (default: :$PORT, else :8080)')
+  .option('--token-file <file>', 'only requests with this bearer token are taken')
+  .action(async (name: FunctionName, options: ServeOptions) => (await import('./serve.ts')).serve(name, options));
+attended('dispatch', 'takes events from the queue and sends them to where functions are served')
+  .requiredOption('--to <function=address...>', 'where a function is served')
+  .option('--token-file <file>', 'bearer token for the functions')
+  .option('--ca-file <file>', 'authority of their certificates')
+  .action(async (options: DispatchOptions) => (await import('./dispatch.ts')).dispatch(options));
 command('orphans', 'lists what the provider has on the platform cluster for objects that are gone')
   .option('--delete', 'delete it', false)
-  .action((options: OrphansOptions) => orphans(options));
+  .action(async (options: OrphansOptions) => (await import('./orphans.ts')).orphans(options));
 
 try {
   await program.parseAsync();

@@ -5,7 +5,7 @@ import { fastify, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { parseBindAddress } from './health.ts';
+import { parseBindAddress } from './bind-address.ts';
 import { mayReadMetrics } from './metrics-access.ts';
 import type { Metrics } from './metrics.ts';
 import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
@@ -19,7 +19,8 @@ export interface MetricsServerOptions {
   /** Folder and names of certificate and key; without it we make our own. */
   certificate: { folder: string; cert: string; key: string } | undefined;
   provider: string;
-  platform: KubeClient;
+  /** Says who may read; undefined: this process knows no cluster, and serves without `secure` alone. */
+  platform: KubeClient | undefined;
   metrics: Metrics;
   log: Logger;
 }
@@ -33,9 +34,14 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
   const { address, secure, certificate, provider, platform, metrics, log } = options;
   const bind = parseBindAddress(address, '--metrics-bind-address');
   if (!bind) return undefined;
+  if (secure && !platform)
+    throw new RuntimeError(
+      'INVALID_SETTINGS',
+      '--metrics-secure: this command knows no cluster that could say who may read; set it to false',
+    );
   const read = (): KeyPair => (certificate ? readCertificate(certificate) : selfSignedCertificate(provider));
   const server = secure ? (fastify({ https: read() }) as unknown as FastifyInstance) : fastify();
-  if (secure)
+  if (secure && platform)
     server.addHook('onRequest', async (request, reply) => {
       const answer = await mayReadMetrics(platform, request.headers.authorization).catch((error: unknown) => {
         log.warn({ problem: messageOf(error) }, 'who asks for metrics could not be checked');

@@ -1,26 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { hostname } from 'node:os';
-import { messageOf } from '../../shared/errors.ts';
+import { dispatcherTimes } from '../../functions/host/dispatcher-times.ts';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
-import { HttpKubeClient } from '../../shared/kube/client.ts';
+import { attend, type AttendedOptions } from './attend.ts';
 import { startRuntime } from './compose.ts';
-import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
-import { serveHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
-import { serveMetrics } from './metrics-server.ts';
-import { redisSettings, workspaceTuning } from './settings.ts';
-import { type CommonOptions, givenOnboarding, setUp } from './setup.ts';
-import { ONBOARDING_RETRY_MS } from './tuning.ts';
+import { openOnboarding } from './onboarding.ts';
+import { concurrencyOf, redisSettings, workspaceTuning } from './settings.ts';
+import { setUp } from './setup.ts';
+import { leaseTimes } from './workers.ts';
 
-export interface ServeOptions extends CommonOptions {
-  healthProbeBindAddress: string;
-  metricsBindAddress: string;
-  metricsSecure: boolean;
-  metricsCertPath?: string;
-  metricsCertName: string;
-  metricsCertKey: string;
+export interface RunOptions extends AttendedOptions {
   leaderElect: boolean;
+  dispatched: boolean;
 }
 
 /** What one process does. */
@@ -29,36 +21,23 @@ export interface Parts {
   functions: readonly FunctionName[];
 }
 
-/** Runs until SIGTERM or SIGINT. */
-export async function serve(parts: Parts, options: ServeOptions): Promise<void> {
+/** `service-provider run`, `bridge` or `function <name>`: until SIGTERM or SIGINT. */
+export async function run(parts: Parts, options: RunOptions): Promise<void> {
   const { env, provider, platform, log } = await setUp(options, { redis: true });
   const metrics = createMetrics(provider.name);
-  const stopping = new AbortController();
-
-  let onboardingProblem: string | undefined = 'no access to the onboarding cluster yet';
-  const onboardingReady =
-    givenOnboarding(env) ??
-    retried(
-      () => orderOnboardingAccess(platform, provider, 'run', env.POD_NAMESPACE, log, stopping.signal, env.LOCAL_ACCESS),
-      (error) => log.warn({ err: { message: messageOf(error) } }, 'onboarding cluster'),
-      stopping.signal,
-    );
-  const gone = onboardingReady.then(
-    () => (onboardingProblem = undefined),
-    () => undefined,
-  );
-
+  const onboarding = openOnboarding(env, provider, platform, log);
+  const times = leaseTimes(env.LEASE_DURATION);
   const running = await startRuntime({
+    ...parts,
     provider,
     platform,
-    onboarding: HttpKubeClient.deferred('onboarding cluster', onboardingReady),
+    onboarding: onboarding.client,
     redis: redisSettings(env),
     providerNamespace: env.POD_NAMESPACE,
-    bridge: parts.bridge,
-    functions: parts.functions,
-    concurrency: env.CONCURRENCY,
+    concurrency: (functionName) => concurrencyOf(env, functionName),
     runLimitMs: env.RUN_LIMIT,
-    leaseMs: env.LEASE_DURATION,
+    leaseMs: times.leaseMs,
+    longestLeaseMs: options.dispatched ? dispatcherTimes(env.RUN_LIMIT, times).leaseMs : times.leaseMs,
     jobLockMs: env.JOB_LOCK_DURATION,
     stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
     kcpExternalUrl: env.KCP_EXTERNAL_URL,
@@ -70,47 +49,10 @@ export async function serve(parts: Parts, options: ServeOptions): Promise<void> 
     onStep: metrics.step,
     log,
   });
-  const health = await serveHealth(options.healthProbeBindAddress, () => [
-    ...(onboardingProblem ? [onboardingProblem] : []),
-    ...running.ready(),
-  ]);
   metrics.watch(running.stats);
-  const { metricsCertPath: folder } = options;
-  const metricsServer = await serveMetrics({
-    address: options.metricsBindAddress,
-    secure: options.metricsSecure,
-    certificate:
-      folder === undefined ? undefined : { folder, cert: options.metricsCertName, key: options.metricsCertKey },
-    provider: provider.name,
-    platform,
-    metrics,
-    log,
-  });
-  log.info({ bridge: parts.bridge, functions: parts.functions, environment: options.environment }, 'started');
-  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-  log.info('stopping');
-  stopping.abort();
-  await Promise.all([health?.close(), metricsServer?.close()]);
+  const problems = (): string[] => [...onboarding.problems(), ...running.ready()];
+  await attend(options, { provider: provider.name, platform, metrics, problems, log });
+  onboarding.stop();
   await running.stop();
-  await gone;
   log.info('stopped');
-}
-
-async function retried<T>(
-  attempt: () => Promise<T>,
-  onError: (error: unknown) => void,
-  signal: AbortSignal,
-): Promise<T> {
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (signal.aborted) throw error;
-      onError(error);
-      await new Promise((resolve) => {
-        setTimeout(resolve, ONBOARDING_RETRY_MS).unref();
-        signal.addEventListener('abort', resolve, { once: true });
-      });
-    }
-  }
 }

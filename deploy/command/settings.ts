@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DEFAULT_WORKSPACE_TUNING, type WorkspaceTuning } from '../../shared/kcp/workspace-port.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { parseGoDuration } from '../../shared/model/duration.ts';
 import type { RedisSettings } from '../../shared/queue/redis.ts';
 import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../shared/tuning.ts';
@@ -24,6 +25,21 @@ const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = 
     });
 
 const text = z.string().min(1).optional();
+
+function concurrencies(given: string, context: z.RefinementCtx): ReadonlyMap<FunctionName | '', number> {
+  const parts = given.split(',').map((part) => /^\s*(?:([a-z-]+)=)?(\d{1,4})\s*$/.exec(part));
+  const known = (name = ''): name is FunctionName | '' => name === '' || FUNCTION_NAMES.some((each) => each === name);
+  const numbers = parts.flatMap((part) => (part && known(part[1]) ? [[part[1] ?? '', Number(part[2])] as const] : []));
+  if (numbers.length === parts.length && numbers.every(([, number]) => number >= 1 && number <= 1000))
+    return new Map(numbers as [FunctionName | '', number][]);
+  context.addIssue({ code: 'custom', message: 'expected 1 to 1000, or such as provider-install=5,20' });
+  return z.NEVER;
+}
+
+/** How many objects a function works on at once. */
+export function concurrencyOf({ CONCURRENCY: given }: Environment, functionName: FunctionName): number {
+  return given.get(functionName) ?? given.get('') ?? DEFAULT_CONCURRENCY;
+}
 
 /** Every environment variable that the runtime reads. */
 const VARIABLES = z.object({
@@ -57,12 +73,14 @@ const VARIABLES = z.object({
   POD_NAMESPACE: z.string().min(1).default('default'),
   /** Who holds the lead among several replicas; default: the host's name. */
   POD_NAME: text,
-  /** Objects that one function works on at once in this process. */
-  CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(DEFAULT_CONCURRENCY),
+  /** Objects that a function works on at once in this process: a number, or `provider-install=5,20` for one apart. */
+  CONCURRENCY: z.string().default(String(DEFAULT_CONCURRENCY)).transform(concurrencies),
   RUN_LIMIT: duration(RUN_LIMIT_MS, MAX_RUN_LIMIT_MS),
   LEASE_DURATION: duration(LEASE_MS),
   JOB_LOCK_DURATION: duration(JOB_LOCK_MS),
   LOG_FILE: text,
+  /** Of `serve`, where Knative sets it. */
+  PORT: z.coerce.number().int().min(1).max(65_535).optional(),
   SERVICE_PROVIDER_MODULE: text,
 });
 

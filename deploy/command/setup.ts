@@ -32,18 +32,36 @@ const LEVELS: Readonly<Record<string, LogLevel>> = {
   trace: 'trace',
 };
 
+/** What a command has that reaches no cluster. */
+export type ProcessSetup = Pick<Setup, 'env' | 'log'> & { readonly name: string };
+
+/**
+ * For a command that needs no cluster; it loads the provider only where that tells its name.
+ * @throws RuntimeError `INVALID_SETTINGS` naming the flag or variable and the remedy
+ */
+export async function setUpProcess(options: CommonOptions, needs: EnvironmentNeeds): Promise<ProcessSetup> {
+  const env = parseEnvironment(process.env, needs);
+  const name = options.providerName ?? (await providerOf(options, env)).name;
+  return { env, name, log: createLogger(levelOf(options), name, env.LOG_FILE) };
+}
+
 /** @throws RuntimeError `INVALID_SETTINGS` naming the flag or variable and the remedy */
 export async function setUp(options: CommonOptions, needs: EnvironmentNeeds): Promise<Setup> {
   const env = parseEnvironment(process.env, needs);
-  const level = LEVELS[options.verbosity.toLowerCase()];
-  if (!level)
-    throw new RuntimeError(
-      'INVALID_SETTINGS',
-      `--verbosity ${options.verbosity}: use ${Object.keys(LEVELS).join(', ')}`,
-    );
-  const provider = await loadProvider(options.provider ?? env.SERVICE_PROVIDER_MODULE, options.providerName);
+  const level = levelOf(options);
+  const provider = await providerOf(options, env);
   const log = createLogger(level, provider.name, env.LOG_FILE);
   return { env, provider, platform: await clientForOwnConfig(ownKubeConfig(env.KUBECONFIG)), log };
+}
+
+function levelOf({ verbosity }: CommonOptions): LogLevel {
+  const level = LEVELS[verbosity.toLowerCase()];
+  if (level) return level;
+  throw new RuntimeError('INVALID_SETTINGS', `--verbosity ${verbosity}: use ${Object.keys(LEVELS).join(', ')}`);
+}
+
+function providerOf(options: CommonOptions, env: Environment): Promise<Provider> {
+  return loadProvider(options.provider ?? env.SERVICE_PROVIDER_MODULE, options.providerName);
 }
 
 /** Access to the onboarding cluster that was given instead of ordered, for local debugging. */

@@ -12,3 +12,5 @@ export const CERTIFICATE_LOOK_MS = 10_000;
 export const ORPHANS_ACCESS_TIMEOUT_MS = 60_000;
 /** Below this a lease or lock would end while its holder waits for an answer. */
 export const SHORTEST_DURATION_MS = 1_000;
+/** As Knative presets it. */
+export const DEFAULT_SERVE_ADDRESS = ':8080';

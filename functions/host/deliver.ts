@@ -61,13 +61,16 @@ export async function deliver(data: unknown, priority: Priority, ports: Delivery
     ),
   );
   const attempts = outcome.kind === 'failed' ? await ports.state.attempts(key) : 0;
-  const parked = await lease.settle(settlementOf(outcome, attempts, Math.random()));
+  const settlement = settlementOf(outcome, attempts, Math.random());
+  const parked = await lease.settle(settlement);
   ports.onStep?.({ event, functionName: ports.functionName, outcome, durationMs });
   if (parked === undefined) {
     ports.log.warn({ object: displayKey(key) }, 'the lease was lost during the invocation');
     await publishAgain('LeaseLost', priority);
     return;
   }
+  // Still held: whoever came for it meanwhile is told by the bridge, once it is free.
+  if (settlement.heldMs) return;
   if (parked > 0) {
     // A change that came meanwhile. The mark goes after it was published, and only if nobody parked again.
     await publishAgain('Parked', 'user');

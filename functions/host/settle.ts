@@ -27,9 +27,11 @@ export function settlementOf(outcome: Outcome, attempts: number, random: number)
       return { timer: { afterMs: outcome.afterMs }, attempts: 'clear' };
     case 'waiting':
       return { timer: { afterMs: jittered(SAFETY_TIMER_MS, random) }, attempts: 'clear' };
-    case 'failed':
-      return outcome.permanent
-        ? { timer: 'clear', attempts: 'clear' }
-        : { timer: { afterMs: backoffMs(attempts, random) }, attempts: 'count' };
+    case 'failed': {
+      if (outcome.permanent) return { timer: 'clear', attempts: 'clear' };
+      const { mayRunMs: heldMs = 0 } = outcome;
+      const afterMs = Math.max(heldMs, backoffMs(attempts, random));
+      return { timer: { afterMs }, attempts: 'count', ...(heldMs > 0 ? { heldMs } : {}) };
+    }
   }
 }

@@ -8,10 +8,15 @@ export type Outcome =
   | { readonly kind: 'again'; readonly afterMs: number; readonly reason: string }
   /** Something else has to happen first; its change wakes the object, a safety timer does if that is missed. */
   | { readonly kind: 'waiting'; readonly for: string }
-  /** Retryable: backoff, for ever. Permanent: nothing before something changes. The message holds no credential. */
-  | { readonly kind: 'failed'; readonly message: string; readonly permanent: boolean };
+  /**
+   * Retryable: backoff, for ever. Permanent: nothing before something changes. The message holds no credential.
+   * `mayRunMs`: what was begun may still go on for so long, out of our reach; the object stays held until then.
+   */
+  | { readonly kind: 'failed'; readonly message: string; readonly permanent: boolean; readonly mayRunMs?: number };
 
 export const done = (...next: EventType[]): Outcome => ({ kind: 'done', next });
 export const again = (afterMs: number, reason: string): Outcome => ({ kind: 'again', afterMs, reason });
 export const waiting = (what: string): Outcome => ({ kind: 'waiting', for: what });
 export const failed = (message: string, permanent = false): Outcome => ({ kind: 'failed', message, permanent });
+/** Retryable, and what was begun may still go on for so long. */
+export const lost = (message: string, mayRunMs: number): Outcome => ({ ...failed(message), mayRunMs }) as Outcome;

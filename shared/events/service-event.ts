@@ -69,14 +69,15 @@ export function parseServiceEvent(json: unknown): ServiceEvent | { unknownVersio
   const key = keyOf(event);
   if (isUnknownVersion(event.type)) return { unknownVersion: event.type, key };
   if (!isEventType(event.type)) throw new RuntimeError('INVALID_EVENT', `type: ${event.type} is not one of ours`);
-  const generation = event['generation'];
+  // A number in JSON, a text in a header.
+  const generation = Number(event['generation'] ?? Number.NaN);
   const traceparent = event['traceparent'];
   return {
     id: event.id,
     type: event.type,
     key,
     reason: typeof event['reason'] === 'string' ? event['reason'] : 'Unknown',
-    ...(typeof generation === 'number' ? { generation } : {}),
+    ...(Number.isSafeInteger(generation) ? { generation } : {}),
     ...(typeof traceparent === 'string' ? { traceparent } : {}),
   };
 }

@@ -8,6 +8,8 @@ export interface Settlement {
   /** `keep` the object's timer as it is, `clear` it, or let it be due after so many milliseconds. */
   timer: 'keep' | 'clear' | { afterMs: number };
   attempts: 'keep' | 'clear' | 'count';
+  /** What was begun may still go on: the object stays held for so long, and is free then. */
+  heldMs?: number;
 }
 
 /** A key that something is due for, with the score that {@link DeliveryState.forget} compares. */
@@ -59,6 +61,7 @@ export class DeliveryState {
       token,
       typeof timer === 'string' ? timer : Date.now() + Math.round(timer.afterMs),
       settlement.attempts,
+      Math.ceil(settlement.heldMs ?? 0),
     );
     return parked < 0 ? undefined : parked;
   }

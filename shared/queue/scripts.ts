@@ -38,18 +38,19 @@ return tonumber(redis.call('ZSCORE', KEYS[2], ARGV[3]) or 0)
 
 /**
  * Timer, attempts and lease in one step, so that a stale holder can't touch a timer.
- * ARGV: member, token, timer ('keep', 'clear' or a due time in ms), attempts ('keep', 'clear' or 'count').
+ * ARGV: member, token, timer ('keep', 'clear' or a due time in ms), attempts ('keep', 'clear' or 'count'), how long the
+ * object stays held all the same, in ms.
  * Returns how often the object was parked, or -1 when the lease is not ours any more.
  */
 const SETTLE = `
 local lease, parked, timers, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local member, token, timer, attempt = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local member, token, timer, attempt, held = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 if redis.call('GET', lease) ~= token then return -1 end
 if timer == 'clear' then redis.call('ZREM', timers, member)
 elseif timer ~= 'keep' then redis.call('ZADD', timers, timer, member) end
 if attempt == 'clear' then redis.call('HDEL', attempts, member)
 elseif attempt == 'count' then redis.call('HINCRBY', attempts, member, 1) end
-redis.call('DEL', lease)
+if held > 0 then redis.call('PEXPIRE', lease, held) else redis.call('DEL', lease) end
 return tonumber(redis.call('ZSCORE', parked, member) or 0)
 `;
 
@@ -94,6 +95,7 @@ export interface DeliveryScripts {
     token: string,
     timer: 'keep' | 'clear' | number,
     attempt: 'keep' | 'clear' | 'count',
+    heldMs: number,
   ): Promise<number>;
   forgetMember(set: string, member: string, score: string): Promise<number>;
   beginEpoch(epoch: string, id: string, longestLeaseMs: number): Promise<string>;

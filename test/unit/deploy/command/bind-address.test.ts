@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseBindAddress } from '../../../../deploy/command/health.ts';
+import { parseBindAddress } from '../../../../deploy/command/bind-address.ts';
 
 test.each([
   [':8081', { host: '0.0.0.0', port: 8081 }],

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import { serveHealth } from './health.ts';
+import type { Metrics } from './metrics.ts';
+import { serveMetrics } from './metrics-server.ts';
+import type { CommonOptions } from './setup.ts';
+import { toldToEnd } from './shutdown.ts';
+
+/** Flags of every command that runs until it is told to end. */
+export interface AttendedOptions extends CommonOptions {
+  healthProbeBindAddress: string;
+  metricsBindAddress: string;
+  metricsSecure: boolean;
+  metricsCertPath?: string;
+  metricsCertName: string;
+  metricsCertKey: string;
+}
+
+export interface Attended {
+  provider: string;
+  /** Says who may read metrics; undefined: only without `--metrics-secure`. */
+  platform: KubeClient | undefined;
+  metrics: Metrics;
+  /** Why the process isn't ready; empty when it is. */
+  problems: () => string[];
+  log: Logger;
+}
+
+/** Answers probes and serves metrics until the process is told to end. */
+export async function attend(options: AttendedOptions, attended: Attended): Promise<void> {
+  const { problems, log } = attended;
+  const health = await serveHealth(options.healthProbeBindAddress, problems);
+  const { metricsCertPath: folder, metricsCertName: cert, metricsCertKey: key } = options;
+  const metricsServer = await serveMetrics({
+    ...attended,
+    address: options.metricsBindAddress,
+    secure: options.metricsSecure,
+    certificate: folder === undefined ? undefined : { folder, cert, key },
+  });
+  log.info({ environment: options.environment }, 'started');
+  await toldToEnd();
+  log.info('stopping');
+  await Promise.all([health?.close(), metricsServer?.close()]);
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { TokenFile } from '../../functions/host/bearer.ts';
+import { createDispatcher, type RunningDispatcher } from '../../functions/host/dispatcher.ts';
+import { dispatcherTimes } from '../../functions/host/dispatcher-times.ts';
+import type { Invoke } from '../../functions/host/deliver.ts';
+import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
+import { attend, type AttendedOptions } from './attend.ts';
+import { createMetrics } from './metrics.ts';
+import { openQueue } from './queue.ts';
+import { concurrencyOf, redisSettings } from './settings.ts';
+import { setUpProcess } from './setup.ts';
+import { leaseTimes, startWorkers } from './workers.ts';
+
+export interface DispatchOptions extends AttendedOptions {
+  /** `<function>=<address>` each. */
+  to: string[];
+  tokenFile?: string;
+  caFile?: string;
+}
+
+/** `service-provider dispatch`: takes jobs of the named functions and sends them to where those are served. */
+export async function dispatch(options: DispatchOptions): Promise<void> {
+  const { env, name, log } = await setUpProcess(options, { redis: true });
+  const addresses = functionAddresses(options.to);
+  const redis = redisSettings(env);
+  const queue = openQueue(redis, name, log);
+  const metrics = createMetrics(name);
+  const token = options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile);
+  const ca = options.caFile === undefined ? undefined : readCa(options.caFile);
+  const stopping = new AbortController();
+  const dispatchers = new Map<FunctionName, RunningDispatcher>();
+  for (const [functionName, address] of addresses)
+    dispatchers.set(
+      functionName,
+      createDispatcher({
+        address,
+        token,
+        ca,
+        runLimitMs: env.RUN_LIMIT,
+        concurrency: concurrencyOf(env, functionName),
+        stop: stopping.signal,
+        log: log.child({ function: functionName }),
+      }),
+    );
+  const workers = startWorkers(
+    queue,
+    dispatcherTimes(env.RUN_LIMIT, leaseTimes(env.LEASE_DURATION)),
+    {
+      provider: name,
+      functions: [...addresses.keys()],
+      redis,
+      concurrency: (functionName) => concurrencyOf(env, functionName),
+      jobLockMs: env.JOB_LOCK_DURATION,
+      stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
+      onStep: metrics.step,
+      log,
+    },
+    (functionName) => dispatchers.get(functionName)?.invoke as Invoke,
+    () => stopping.abort(),
+  );
+  metrics.watch(async () => ({ queue: await queue.stats(), bridge: undefined }));
+  await attend(options, { provider: name, platform: undefined, metrics, problems: queue.problems, log });
+  await workers.stop();
+  await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.close()));
+  await queue.close();
+  log.info('stopped');
+}
+
+/** @throws RuntimeError `INVALID_SETTINGS` naming the part of `--to` that is wrong */
+export function functionAddresses(given: readonly string[]): ReadonlyMap<FunctionName, string> {
+  const addresses = new Map<FunctionName, string>();
+  for (const one of given) {
+    const [, name, address = ''] = /^([^=]+)=(.+)$/.exec(one) ?? [];
+    const known = FUNCTION_NAMES.find((each) => each === name);
+    if (!known || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
+      throw new RuntimeError(
+        'INVALID_SETTINGS',
+        `--to ${one}: expected <function>=<address>, such as provider-install=http://provider-install.foo.svc; ` +
+          `functions are ${FUNCTION_NAMES.join(', ')}`,
+      );
+    if (addresses.has(known))
+      throw new RuntimeError('INVALID_SETTINGS', `--to ${one}: ${known} has an address already`);
+    addresses.set(known, address);
+  }
+  if (addresses.size === 0)
+    throw new RuntimeError('INVALID_SETTINGS', '--to: name at least one function as <function>=<address>');
+  return addresses;
+}
+
+function readCa(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new RuntimeError('INVALID_SETTINGS', `--ca-file: ${messageOf(error)}`);
+  }
+}

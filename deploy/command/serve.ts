@@ -1,0 +1,58 @@
+import { FunctionRuntime } from '../../functions/runtime.ts';
+import { TokenFile } from '../../functions/host/bearer.ts';
+import { createFunctionServer } from '../../functions/host/server.ts';
+import type { FunctionName } from '../../shared/events/catalogue.ts';
+import { parseBindAddress } from './bind-address.ts';
+import { openOnboarding } from './onboarding.ts';
+import { concurrencyOf, workspaceTuning } from './settings.ts';
+import { type CommonOptions, setUp } from './setup.ts';
+import { toldToEnd } from './shutdown.ts';
+import { DEFAULT_SERVE_ADDRESS, SHUTDOWN_PATIENCE_MS } from './tuning.ts';
+
+export interface ServeOptions extends CommonOptions {
+  bindAddress?: string;
+  tokenFile?: string;
+}
+
+/**
+ * `service-provider serve <function>`: the function as an HTTP service, without a queue. Starts from zero and ends when it
+ * is told to: new events are refused at once, what runs gets its time, and is then handed back by its reply.
+ */
+export async function serve(functionName: FunctionName, options: ServeOptions): Promise<void> {
+  const { env, provider, platform, log } = await setUp(options, { redis: false });
+  // Knative says by PORT where it expects the service.
+  const address = options.bindAddress ?? (env.PORT === undefined ? DEFAULT_SERVE_ADDRESS : `:${env.PORT}`);
+  const onboarding = openOnboarding(env, provider, platform, log);
+  const runtime = new FunctionRuntime({
+    provider,
+    platform,
+    onboarding: onboarding.client,
+    providerNamespace: env.POD_NAMESPACE,
+    runLimitMs: env.RUN_LIMIT,
+    kcpExternalUrl: env.KCP_EXTERNAL_URL,
+    workspaceTuning: workspaceTuning(env),
+    localAccess: env.LOCAL_ACCESS,
+    log,
+  });
+  const server = createFunctionServer({
+    provider: provider.name,
+    functionName,
+    invoke: (event, hold) => runtime.invoke(functionName, event, hold),
+    concurrency: concurrencyOf(env, functionName),
+    holdMs: env.RUN_LIMIT,
+    token: options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile),
+    problems: onboarding.problems,
+    log,
+  });
+  const bind = parseBindAddress(address, '--bind-address');
+  const port = bind && (await server.listen(bind));
+  log.info({ function: functionName, port }, 'started');
+  await toldToEnd();
+  log.info({ running: server.running }, 'stopping');
+  onboarding.stop();
+  server.drain();
+  const patience = setTimeout(() => runtime.shutdown(), SHUTDOWN_PATIENCE_MS);
+  await server.close();
+  clearTimeout(patience);
+  log.info('stopped');
+}
