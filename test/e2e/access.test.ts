@@ -8,11 +8,11 @@ import type { ControlPlane } from '../support/control-plane.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
 import { installedName } from '../support/probe.ts';
+import { FINALIZER, narrow, wide } from '../support/providers/wide.ts';
 import { configMapValue, inOrder, position, requestsIn } from '../support/requests.ts';
 import { writeProviderConfig } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
-import { FINALIZER, narrow, wide } from '../support/providers/wide.ts';
 
 let stage: Stage;
 let platform: HttpKubeClient;

@@ -8,10 +8,10 @@ import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { type History, recordHistory } from '../support/history.ts';
 import { isReady } from '../support/orders.ts';
+import { leaving, THINGS, thingsCrd } from '../support/providers/leaving.ts';
 import { deletionAsked, position, requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
-import { leaving, THINGS, thingsCrd } from '../support/providers/leaving.ts';
 
 const ORDERS = leaving.provider.api.type;
 const FINALIZER = `${ORDERS.group}/finalizer`;

@@ -12,7 +12,7 @@ import {
   becomesReady,
   createFoo,
   NAMESPACE,
-  Receiver,
+  type Receiver,
   type Rig,
   type RunningBridge,
   startRig,

@@ -16,7 +16,7 @@ import {
   becomesReady,
   createFoo,
   NAMESPACE,
-  Receiver,
+  type Receiver,
   type Rig,
   type RunningBridge,
   startRig,

@@ -13,7 +13,7 @@ import {
   becomesReady,
   createFoo,
   NAMESPACE,
-  Receiver,
+  type Receiver,
   type Rig,
   runBridge,
   type RunningBridge,
