@@ -5,7 +5,6 @@ import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES } from '../.
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import { mcpNamespace, nameUuid } from '../../shared/names.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
-import { type History, recordHistory } from '../support/history.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
 import { installedName } from '../support/probe.ts';
 import { FINALIZER, narrow, wide } from '../support/providers/wide.ts';
@@ -18,7 +17,6 @@ let stage: Stage;
 let platform: HttpKubeClient;
 let controlPlane: ControlPlane;
 let runtime: RunningRuntime;
-const histories: History[] = [];
 const MCP = mcpNamespace('cp', PROJECT);
 const UUID = nameUuid(PROJECT, 'cp');
 
@@ -30,10 +28,7 @@ beforeAll(async () => {
   [controlPlane, runtime] = await Promise.all([stage.landscape.createControlPlane(PROJECT, 'cp'), stage.run()]);
 });
 
-afterAll(async () => {
-  for (const history of histories) history.stop();
-  await stage?.stop();
-});
+afterAll(() => stage?.stop());
 
 describe('one object with every kind of registration', () => {
   test('gets all clusters, under the names of the Go library', async () => {
@@ -145,11 +140,10 @@ describe('one object with every kind of registration', () => {
     runtime = await stage.run();
     await eventually('bare is ordered again', () => order('wide--cp--bare', MCP));
     await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
-    const history = await recordHistory([
+    const history = await stage.record(
       { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },
       { client: stage.landscape.onboarding.client, types: [wide.provider.api.type] },
-    ]);
-    histories.push(history);
+    );
     await stage.orders.remove('cp');
     await stage.orders.untilGone('cp');
     await eventually('the history tells it', () => history.of(wide.provider.api.type, { type: 'DELETED' })[0]);

@@ -6,7 +6,6 @@ import type { AccessRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
-import { type History, recordHistory } from '../support/history.ts';
 import { isReady } from '../support/orders.ts';
 import { leaving, THINGS, thingsCrd } from '../support/providers/leaving.ts';
 import { deletionAsked, position, requestsIn } from '../support/requests.ts';
@@ -19,7 +18,6 @@ const FINALIZER = `${ORDERS.group}/finalizer`;
 let stage: Stage;
 let platform: HttpKubeClient;
 let onboarding: HttpKubeClient;
-const histories: History[] = [];
 
 beforeAll(async () => {
   stage = await createStage({ provider: leaving.provider });
@@ -28,10 +26,7 @@ beforeAll(async () => {
   await stage.run();
 });
 
-afterAll(async () => {
-  for (const history of histories) history.stop();
-  await stage?.stop();
-});
+afterAll(() => stage?.stop());
 
 async function controlPlane(name: string): Promise<HttpKubeClient> {
   return (await stage.landscape.createControlPlane(PROJECT, name)).client;
@@ -101,12 +96,11 @@ describe('a deletion', () => {
     await stage.orders.untilReady('held');
     const child = { name: 'probe-held', namespace: 'default' };
     await client.mergePatch(CONFIG_MAPS, child.name, { metadata: { finalizers: ['elsewhere.example/hold'] } }, child);
-    const history = await recordHistory([
+    const history = await stage.record(
       { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },
       { client: onboarding, types: [ORDERS] },
       { client, types: [CONFIG_MAPS] },
-    ]);
-    histories.push(history);
+    );
     await stage.orders.remove('held');
     await eventually('delete runs again and again', () => leaving.deletes('held') >= 3);
     const object = await stage.orders.read('held');
@@ -182,8 +176,7 @@ describe('finalizers of others', () => {
     await controlPlane('vanishing');
     await stage.orders.create('vanishing', 'one');
     await stage.orders.untilReady('vanishing');
-    const history = await recordHistory([{ client: onboarding, types: [ORDERS] }]);
-    histories.push(history);
+    const history = await stage.record({ client: onboarding, types: [ORDERS] });
     await stage.orders.remove('vanishing');
     await onboarding
       .mergePatch(ORDERS, 'vanishing', { metadata: { finalizers: null } }, { namespace: PROJECT })
