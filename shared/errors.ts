@@ -33,7 +33,8 @@ export class RuntimeError extends Error {
 
 /**
  * Thrown by a provider for something that retrying can't mend (an invalid spec, a version that is not offered). The
- * object gets the reason and message and is looked at again when its spec or the ProviderConfig changes.
+ * object gets the reason and message and is looked at again when it, its access or the ProviderConfig changes, and when
+ * all objects are, every 10 minutes.
  */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError';

@@ -51,7 +51,7 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 export const IDLE_CONNECTION_MS = 30_000;
 /** Objects a page of a list. */
 export const DEFAULT_PAGE_SIZE = 500;
-/** Clients whose connections are kept for tenants' clusters. */
+/** Clusters of objects to which connections are kept. */
 export const MAX_CLIENTS = 500;
 /** How often a token that may be replaced is read again. */
 export const ROTATION_CHECK_MS = 60_000;

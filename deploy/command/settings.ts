@@ -84,6 +84,9 @@ const VARIABLES = z.object({
   SERVICE_PROVIDER_MODULE: text,
 });
 
+/** Their names; the README has the same. */
+export const ENVIRONMENT_VARIABLES: readonly string[] = Object.keys(VARIABLES.shape);
+
 const WITH_REDIS = VARIABLES.refine((env) => env.REDIS_URL !== undefined || env.REDIS_URL_FILE !== undefined, {
   path: ['REDIS_URL'],
   message: 'missing; set it to redis://host:6379, or REDIS_URL_FILE to a file that holds the address',

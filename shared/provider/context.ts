@@ -14,7 +14,7 @@ export interface ServiceObjectOf<Spec> {
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/** One of the tenant's clusters, ready to use. */
+/** One of the clusters that an object has access to, ready to use. */
 export interface Cluster {
   /** Refuses requests once the invocation has ended or `ctx.signal` has fired. */
   readonly client: KubeClient;

@@ -18,7 +18,7 @@ export interface ProviderConfigOptions<Config extends z.ZodObject> {
   spec: Config;
   /** Whether platform operators can configure kcp (`spec.kcp`). */
   kcp: boolean;
-  /** Default of `spec.pollInterval`, a duration such as `1m`; none: Ready objects are not looked at by themselves. */
+  /** Default of `spec.pollInterval`, a duration such as `1m`; none: the regular look at all objects is all. */
   pollInterval?: string;
 }
 

@@ -22,7 +22,8 @@ export interface AccessOptions<Spec, Config, Data> {
   /** Further clusters, by ids of the provider's own; the key in `ctx.clusters` and default end of their names. */
   clusters?: Record<string, Registration<Spec, Config, Data>>;
   /**
-   * Called once in each pass; what it returns is given to everything that is computed here. What it throws is retried.
+   * Called at most once in each invocation of a function, unless the object changed meanwhile; what it returns is given to
+   * everything that is computed here. What it throws is retried.
    */
   additionalData?: (
     object: ServiceObjectOf<Spec>,

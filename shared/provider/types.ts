@@ -16,7 +16,7 @@ export interface ServiceApi<Spec extends z.ZodType> {
 
 /** Fields of a ProviderConfig that the runtime itself reads. */
 export interface RuntimeConfig {
-  /** How often a Ready object is looked at again; undefined: never. */
+  /** How often a Ready object is looked at again; undefined: only when all objects are, every 10 minutes. */
   pollIntervalMs: number | undefined;
   kcp: KcpSettings | undefined;
 }

@@ -1,101 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
-import { existingCluster, existingRequest, newCluster, requestNamespaces } from '../../shared/provider/registration.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import { mcpNamespace, nameUuid } from '../../shared/names.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
-import { type History, recordHistory } from '../support/history.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
-import {
-  install,
-  installedName,
-  MANAGE_CONFIG_MAPS,
-  probe,
-  type ProbeContext,
-  rule,
-  uninstall,
-} from '../support/probe.ts';
+import { installedName } from '../support/probe.ts';
+import { FINALIZER, narrow, wide } from '../support/providers/wide.ts';
 import { configMapValue, inOrder, position, requestsIn } from '../support/requests.ts';
 import { writeProviderConfig } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 
-const FINALIZER = 'probe.example/held';
-
-interface Where {
-  namespace: string;
-}
-
-/** Every kind of registration beside the two of simple access; rights on the end user cluster are computed. */
-const wide = probe<Where>('wide', {
-  controllerName: 'Wide',
-  finalizer: FINALIZER,
-  access: {
-    additionalData: async (object, config, io) => ({
-      // Read from a cluster, which is what additional data is for.
-      namespace: (await io.platform.get(CLUSTER_REQUESTS, object.metadata.name, io.tenantNamespace))
-        ? (config.namespace ?? 'wide-system')
-        : 'nowhere',
-    }),
-    mcp: (_object, _config, { namespace }) => ({
-      permissions: [...(MANAGE_CONFIG_MAPS.permissions ?? []), { namespace, rules: [rule(['secrets'])] }],
-    }),
-    clusters: {
-      extra: newCluster({ cluster: { purpose: 'workload' }, suffix: 'x', access: MANAGE_CONFIG_MAPS }),
-      ordered: existingRequest({
-        request: { name: 'onboarding', namespace: SYSTEM_NAMESPACE },
-        namespace: requestNamespaces.mcp,
-        access: () => MANAGE_CONFIG_MAPS,
-      }),
-      present: existingCluster({
-        cluster: () => ({ name: 'onboarding', namespace: SYSTEM_NAMESPACE }),
-        namespace: 'wide-requests',
-        access: MANAGE_CONFIG_MAPS,
-      }),
-      bare: newCluster({ cluster: { purpose: 'workload' }, namespace: requestNamespaces.mcp }),
-    },
-  },
-  createOrUpdate: async (ctx, object) => {
-    for (const cluster of clustersOf(ctx)) await install(cluster, object);
-  },
-  delete: async (ctx, object) => {
-    const results = await Promise.all(clustersOf(ctx).map((cluster) => uninstall(cluster, object)));
-    return results.find((result) => result);
-  },
-});
-
-function clustersOf(ctx: ProbeContext) {
-  return [ctx.mcp, ...Object.values(ctx.clusters)].map(({ client }) => client);
-}
-
-/** The next version of the same provider: one registration less, and no access to another one any more. */
-const narrow = probe('wide', {
-  controllerName: 'Wide',
-  finalizer: FINALIZER,
-  access: {
-    mcp: MANAGE_CONFIG_MAPS,
-    clusters: {
-      ordered: existingRequest({
-        request: { name: 'onboarding', namespace: SYSTEM_NAMESPACE },
-        namespace: requestNamespaces.mcp,
-      }),
-      extra: newCluster({ cluster: { purpose: 'workload' }, suffix: 'x', access: MANAGE_CONFIG_MAPS }),
-      present: existingCluster({
-        cluster: { name: 'onboarding', namespace: SYSTEM_NAMESPACE },
-        namespace: 'wide-requests',
-        access: MANAGE_CONFIG_MAPS,
-      }),
-    },
-  },
-});
-
 let stage: Stage;
 let platform: HttpKubeClient;
 let controlPlane: ControlPlane;
 let runtime: RunningRuntime;
-const histories: History[] = [];
 const MCP = mcpNamespace('cp', PROJECT);
 const UUID = nameUuid(PROJECT, 'cp');
 
@@ -107,10 +28,7 @@ beforeAll(async () => {
   [controlPlane, runtime] = await Promise.all([stage.landscape.createControlPlane(PROJECT, 'cp'), stage.run()]);
 });
 
-afterAll(async () => {
-  for (const history of histories) history.stop();
-  await stage?.stop();
-});
+afterAll(() => stage?.stop());
 
 describe('one object with every kind of registration', () => {
   test('gets all clusters, under the names of the Go library', async () => {
@@ -222,11 +140,10 @@ describe('one object with every kind of registration', () => {
     runtime = await stage.run();
     await eventually('bare is ordered again', () => order('wide--cp--bare', MCP));
     await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
-    const history = await recordHistory([
+    const history = await stage.record(
       { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },
       { client: stage.landscape.onboarding.client, types: [wide.provider.api.type] },
-    ]);
-    histories.push(history);
+    );
     await stage.orders.remove('cp');
     await stage.orders.untilGone('cp');
     await eventually('the history tells it', () => history.of(wide.provider.api.type, { type: 'DELETED' })[0]);

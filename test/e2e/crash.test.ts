@@ -5,7 +5,7 @@ import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS } from '../../shared/kub
 import type { ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { CONDITION_INSTALL_STARTED, hasCondition } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
-import { type History, recordHistory } from '../support/history.ts';
+import type { History } from '../support/history.ts';
 import { callsOf, overlaps } from '../support/journal.ts';
 import { inTheMoment } from '../support/moment.ts';
 import { configMapValue, inOrder, requestsIn } from '../support/requests.ts';
@@ -51,11 +51,10 @@ beforeAll(async () => {
   stage = await createStage({ provider: foo, config: { pollInterval: '0s' } });
   desk = new Desk(stage.landscape.dir);
   platform = stage.landscape.platform.client;
-  history = await recordHistory([{ client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] }]);
+  history = await stage.record({ client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] });
 });
 
 afterAll(async () => {
-  history?.stop();
   await Promise.all(started.map((process) => process.stop()));
   await stage?.stop();
 });

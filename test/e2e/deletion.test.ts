@@ -1,69 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { blockDeletion } from '../../shared/provider/block-deletion.ts';
 import { addFinalizerPatch } from '../../shared/finalizers.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, CRDS, SECRETS } from '../../shared/kube/resources.ts';
 import type { AccessRequest } from '../../shared/model/access.ts';
-import type { KubeObject, KubeObjectOf, ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
-import { type History, recordHistory } from '../support/history.ts';
 import { isReady } from '../support/orders.ts';
-import { MANAGE_CONFIG_MAPS, probe, rule, uninstall } from '../support/probe.ts';
+import { leaving, THINGS, thingsCrd } from '../support/providers/leaving.ts';
 import { deletionAsked, position, requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 
-const ORDERS: ResourceType = {
-  group: 'leaving.services.open-control-plane.io',
-  version: 'v1alpha1',
-  kind: 'Probe',
-  plural: 'probes',
-  namespaced: true,
-};
+const ORDERS = leaving.provider.api.type;
 const FINALIZER = `${ORDERS.group}/finalizer`;
-
-/** What tenants create with the service, on their own cluster. */
-const THINGS: ResourceType = {
-  group: 'things.example',
-  version: 'v1',
-  kind: 'Thing',
-  plural: 'things',
-  namespaced: true,
-};
-/** A kind that the service has in some versions only. */
-const OTHERS: ResourceType = { ...THINGS, kind: 'Other', plural: 'others' };
-
-const leaving = probe('leaving', {
-  access: {
-    mcp: {
-      permissions: [
-        ...(MANAGE_CONFIG_MAPS.permissions ?? []),
-        {
-          rules: [
-            rule(['things', 'others'], ['things.example']),
-            rule(['customresourcedefinitions'], ['apiextensions.k8s.io']),
-          ],
-        },
-      ],
-    },
-  },
-  async delete(ctx, object) {
-    if (object.spec.foo === 'stubborn' && leaving.deletes(object.metadata.name) < 3)
-      throw new Error('the chart does not go');
-    const blocked = await blockDeletion(ctx, {
-      kinds: [THINGS, OTHERS],
-      except: ({ metadata }) => metadata.labels?.['things.example/built-in'] === 'true',
-      requeueAfter: '300ms',
-    });
-    return blocked ?? uninstall(ctx.mcp.client, object);
-  },
-});
 
 let stage: Stage;
 let platform: HttpKubeClient;
 let onboarding: HttpKubeClient;
-const histories: History[] = [];
 
 beforeAll(async () => {
   stage = await createStage({ provider: leaving.provider });
@@ -72,10 +26,7 @@ beforeAll(async () => {
   await stage.run();
 });
 
-afterAll(async () => {
-  for (const history of histories) history.stop();
-  await stage?.stop();
-});
+afterAll(() => stage?.stop());
 
 async function controlPlane(name: string): Promise<HttpKubeClient> {
   return (await stage.landscape.createControlPlane(PROJECT, name)).client;
@@ -145,12 +96,11 @@ describe('a deletion', () => {
     await stage.orders.untilReady('held');
     const child = { name: 'probe-held', namespace: 'default' };
     await client.mergePatch(CONFIG_MAPS, child.name, { metadata: { finalizers: ['elsewhere.example/hold'] } }, child);
-    const history = await recordHistory([
+    const history = await stage.record(
       { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },
       { client: onboarding, types: [ORDERS] },
       { client, types: [CONFIG_MAPS] },
-    ]);
-    histories.push(history);
+    );
     await stage.orders.remove('held');
     await eventually('delete runs again and again', () => leaving.deletes('held') >= 3);
     const object = await stage.orders.read('held');
@@ -226,8 +176,7 @@ describe('finalizers of others', () => {
     await controlPlane('vanishing');
     await stage.orders.create('vanishing', 'one');
     await stage.orders.untilReady('vanishing');
-    const history = await recordHistory([{ client: onboarding, types: [ORDERS] }]);
-    histories.push(history);
+    const history = await stage.record({ client: onboarding, types: [ORDERS] });
     await stage.orders.remove('vanishing');
     await onboarding
       .mergePatch(ORDERS, 'vanishing', { metadata: { finalizers: null } }, { namespace: PROJECT })
@@ -239,22 +188,3 @@ describe('finalizers of others', () => {
     expect(told.at(-1)?.type).toBe('DELETED');
   });
 });
-
-function thingsCrd(): KubeObjectOf<{ spec: object }> {
-  return {
-    metadata: { name: 'things.things.example' },
-    spec: {
-      group: 'things.example',
-      scope: 'Namespaced',
-      names: { kind: 'Thing', plural: 'things', singular: 'thing', listKind: 'ThingList' },
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-        },
-      ],
-    },
-  };
-}

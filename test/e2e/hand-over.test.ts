@@ -10,7 +10,7 @@ import { startGoPeer } from '../go-peer/go-peer.ts';
 import { addFinalizer, removeFinalizer } from '../support/cluster-provider/finalizers.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { goConfigMapNames, goFoo } from '../support/go-foo.ts';
-import { type History, recordHistory } from '../support/history.ts';
+import type { History } from '../support/history.ts';
 import { isReady } from '../support/orders.ts';
 import { requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -29,7 +29,6 @@ let platform: HttpKubeClient;
 let workload: HttpKubeClient;
 const controlPlanes = new Map<string, ControlPlane>();
 const running: (ManagedProcess | RunningRuntime)[] = [];
-const histories: History[] = [];
 
 beforeAll(async () => {
   stage = await createStage({ provider: goFoo });
@@ -39,7 +38,6 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  for (const history of histories.splice(0)) history.stop();
   for (const one of running.splice(0)) await one.stop();
 });
 
@@ -61,12 +59,6 @@ async function startOurs(): Promise<RunningRuntime> {
   const ours = await stage.run();
   running.push(ours);
   return ours;
-}
-
-async function record(...watched: Parameters<typeof recordHistory>[0]): Promise<History> {
-  const history = await recordHistory(watched);
-  histories.push(history);
-  return history;
 }
 
 const namespaceOf = (name: string): string => controlPlanes.get(name)?.platformNamespace ?? '';
@@ -138,7 +130,7 @@ test('what Go has brought to Ready stays as it is under our runtime, and is remo
   const before = await identities();
   expect(Object.values(before).flatMap((one) => Object.values(one))).not.toContain(undefined);
 
-  const history = await record(...watchedByAll());
+  const history = await stage.record(...watchedByAll());
   const begun = Date.now();
   await startOurs();
   const installed = () =>
@@ -169,7 +161,7 @@ test('what our runtime has brought to Ready stays as it is under Go, and is remo
   await ours.stop();
   const before = await identities();
 
-  const history = await record(...watchedByAll());
+  const history = await stage.record(...watchedByAll());
   const begun = Date.now();
   const go = await startGo();
   // Go writes nothing that shows a look at a Ready object; a new generation shows it.
@@ -222,7 +214,7 @@ test('a deletion in which Go was stopped is finished: nothing is ordered or dele
   await go.stop();
   await stage.orders.remove(untouched);
 
-  const history = await record(...watchedByAll());
+  const history = await stage.record(...watchedByAll());
   const begun = Date.now();
   const earlier = stage.steps.length;
   await startOurs();

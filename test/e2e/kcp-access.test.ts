@@ -11,10 +11,10 @@ import {
 import { conditionOf } from '../../shared/status.ts';
 import { allowed, refused, untilMadeAgain } from '../support/calls.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
+import { agentName, agents, type EmbeddedAccess, embeddedAccess } from '../support/providers/agents.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
-import { agentName, agents, type EmbeddedAccess, embeddedAccess } from '../support/providers/agents.ts';
 
 /** Lets our ServiceAccount ask for tokens of itself. */
 const TOKEN_BINDING = 'service-provider-agents-token';

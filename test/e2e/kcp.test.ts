@@ -3,7 +3,6 @@ import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { CLUSTER_REQUESTS, CONFIG_MAPS, NAMESPACES, SECRETS } from '../../shared/kube/resources.ts';
 import { conditionOf, hasCondition } from '../../shared/status.ts';
-import { recordHistory } from '../support/history.ts';
 import { KcpTenants, MADE } from '../support/kcp-tenants.ts';
 import { isReady } from '../support/orders.ts';
 import { configMapValue, inOrder, installedFoo, position, requestsIn } from '../support/requests.ts';
@@ -79,10 +78,10 @@ describe('the same order in two workspaces', () => {
     ];
     const before = await other();
     expect(before.every(Boolean)).toBe(true);
-    const history = await recordHistory([
+    const history = await stage.record(
       { client: one.client, types: [FOOS, CONFIG_MAPS, ...MADE] },
       { client: platform, types: [CLUSTER_REQUESTS, SECRETS] },
-    ]);
+    );
     await tenants.orders(one).remove(NAME);
     await tenants.orders(one).untilGone(NAME);
     await eventually('the history tells it', () => history.of(FOOS, { type: 'DELETED' })[0]);

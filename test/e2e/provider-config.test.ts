@@ -8,7 +8,6 @@ import type { AccessRequest } from '../../shared/model/access.ts';
 import type { ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
-import { recordHistory } from '../support/history.ts';
 import { type ConfigMap, isReady } from '../support/orders.ts';
 import { install, probe, type ProbeContext, type ProbeObject, uninstall } from '../support/probe.ts';
 import { configMapValue, requestsIn } from '../support/requests.ts';
@@ -167,7 +166,7 @@ describe('the ProviderConfig', () => {
 
 test('a provider that asks for it is called again, until it is through', async () => {
   await stage.orders.until('c', 'Ready', isReady);
-  const history = await recordHistory([{ client: onboarding, types: [ORDERS] }]);
+  const history = await stage.record({ client: onboarding, types: [ORDERS] });
   await stage.orders.change('c', 'slow');
   await stage.orders.untilReady('c');
   expect(slowCalls).toBe(4);
@@ -176,7 +175,6 @@ test('a provider that asks for it is called again, until it is through', async (
       .of<ServiceObject>(ORDERS, { name: 'c' })
       .some(({ object }) => conditionOf(object, 'Ready')?.reason === 'StillStarting'),
   );
-  history.stop();
 });
 
 test('what retrying can not mend is said once, and tried again when spec or ProviderConfig change', async () => {

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { configMapName } from '../../functions/providers/foo/provider.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
-import { recordHistory } from '../support/history.ts';
 import { callsOf, overlaps } from '../support/journal.ts';
-import { type ConfigMap } from '../support/orders.ts';
+import type { ConfigMap } from '../support/orders.ts';
 import { Puppet } from '../support/puppet.ts';
 import { configMapValue, requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -41,7 +40,7 @@ function publishedAgain(since: number): string[] {
 
 test('a queue wiped during an install: who held the object can write no more, and all objects end right', async () => {
   const { orders, redis } = stage;
-  const history = await recordHistory([{ client: controlPlanes.a.client, types: [CONFIG_MAPS] }]);
+  const history = await stage.record({ client: controlPlanes.a.client, types: [CONFIG_MAPS] });
   const begun = puppet.hold('install', 'a', { stubborn: true });
   await orders.change('a', 'a2');
   const held = await begun;
@@ -65,7 +64,6 @@ test('a queue wiped during an install: who held the object can write no more, an
   const values = history
     .of<ConfigMap>(CONFIG_MAPS, { name: configMapOf('a') })
     .map(({ object }) => object.data?.['foo']);
-  history.stop();
   expect([...new Set(values)]).toEqual(['a1', 'a2']);
 });
 

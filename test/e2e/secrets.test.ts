@@ -18,7 +18,7 @@ import {
 import type { Secret } from '../../shared/model/access.ts';
 import { conditionOf } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
-import { type History, recordHistory } from '../support/history.ts';
+import type { History } from '../support/history.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
 import {
   type Credential,
@@ -78,12 +78,11 @@ beforeAll(async () => {
       },
     }),
   ]);
-  secrets = await recordHistory([platform, tenant.client].map((client) => ({ client, types: [SECRETS] })));
+  secrets = await stage.record(...[platform, tenant.client].map((client) => ({ client, types: [SECRETS] })));
   await tenants.bind(tenant);
 });
 
 afterAll(async () => {
-  secrets?.stop();
   await service?.stop();
   traffic?.stop();
   redis?.disconnect();

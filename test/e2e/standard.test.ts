@@ -7,7 +7,6 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { conditionOf, hasCondition } from '../../shared/status.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
-import { type History, recordHistory } from '../support/history.ts';
 import { configMapValue, deletionAsked, inOrder, position, requestsIn } from '../support/requests.ts';
 import { writeProviderConfig } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -25,7 +24,6 @@ let stage: Stage;
 let controlPlane: ControlPlane;
 let workload: HttpKubeClient;
 let platform: HttpKubeClient;
-const histories: History[] = [];
 
 beforeAll(async () => {
   stage = await createStage({ provider: foo });
@@ -34,16 +32,7 @@ beforeAll(async () => {
   controlPlane = made;
 });
 
-afterAll(async () => {
-  for (const history of histories) history.stop();
-  await stage?.stop();
-});
-
-async function record(...watched: Parameters<typeof recordHistory>[0]): Promise<History> {
-  const history = await recordHistory(watched);
-  histories.push(history);
-  return history;
-}
+afterAll(() => stage?.stop());
 
 const values = async () => [
   await configMapValue(controlPlane.client, ON_MCP),
@@ -52,7 +41,7 @@ const values = async () => [
 
 describe('a Foo for a control plane, from its creation to its end', () => {
   test('becomes Ready, with access that is ordered once under the names that others know', async () => {
-    const history = await record({ client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] });
+    const history = await stage.record({ client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] });
     await stage.orders.create(NAME, 'one');
     const object = await stage.orders.untilReady(NAME);
 
@@ -129,7 +118,7 @@ describe('a Foo for a control plane, from its creation to its end', () => {
   });
 
   test('is removed in the promised order, and leaves nothing on the platform', async () => {
-    const history = await record(
+    const history = await stage.record(
       { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },
       { client: stage.landscape.onboarding.client, types: [FOOS] },
       { client: controlPlane.client, types: [CONFIG_MAPS] },
@@ -167,7 +156,7 @@ describe('a Foo for a control plane, from its creation to its end', () => {
 });
 
 test('a Foo without a control plane orders nothing, and is served once there is one', async () => {
-  const history = await record({ client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] });
+  const history = await stage.record({ client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] });
   await stage.orders.create('early', 'one');
   const waiting = await stage.orders.untilReason('early', 'ControlPlaneNotFound');
   expect(waiting.status?.phase).toBe('Progressing');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type ConnectionOptions, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -6,15 +7,23 @@ import { type Bridge, type BridgeOptions, startBridge } from '../../bridge/bridg
 import { type BridgeTuning, DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
 import { foo } from '../../functions/providers/foo/provider.ts';
 import { parseServiceEvent, type ServiceEvent } from '../../shared/events/service-event.ts';
+import type { HttpKubeClient } from '../../shared/kube/client.ts';
+import type { KubeClient } from '../../shared/kube/ports.ts';
+import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
 import { BullPublisher } from '../../shared/queue/publisher.ts';
 import { senderConnection, workerConnection } from '../../shared/queue/redis.ts';
-import { connectRedis } from '../support/connect-redis.ts';
+import type { Kcp } from '../control-planes/kcp.ts';
 import { freePort } from '../control-planes/ports.ts';
 import { type ManagedProcess, startProcess } from '../control-planes/processes.ts';
+import { connectRedis } from '../support/connect-redis.ts';
+import { installCrds, openmcpCrds } from '../support/crds.ts';
 import { eventually } from '../support/wait.ts';
+import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
 
+/** Of all Foos. */
+export const NAMESPACE = 'default';
 const KEYS = queueKeys(foo.name);
 
 export interface RedisServer {
@@ -25,7 +34,7 @@ export interface RedisServer {
 }
 
 /** A Redis without a disk: after a restart it is empty. */
-export async function startRedis(dir: string, port?: number): Promise<RedisServer> {
+async function startRedis(dir: string, port?: number): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
   const url = `redis://127.0.0.1:${chosen}`;
   const process = await startProcess({
@@ -85,8 +94,8 @@ export interface RunningBridge {
   readonly state: DeliveryState;
   readonly redis: Redis;
   readonly log: Logger;
-  /** The lines of its log. */
-  readonly lines: Record<string, unknown>[];
+  /** Whether it has logged a line with that value in that field, for which `further` is true. */
+  logged(field: string, value: string, further?: (line: Record<string, unknown>) => boolean): boolean;
   stop(): Promise<void>;
 }
 
@@ -121,7 +130,7 @@ export async function runBridge(
     state,
     redis,
     log,
-    lines,
+    logged: (field, value, further = () => true) => lines.some((line) => line[field] === value && further(line)),
     async stop() {
       await bridge.stop();
       await publisher.close();
@@ -136,4 +145,49 @@ export function becomesReady({ bridge }: RunningBridge): Promise<boolean> {
     seen(problems);
     return problems.length === 0;
   }).then(() => true);
+}
+
+/** A running bridge, its Redis, and who receives its events. */
+export interface Rig {
+  /** Another one after a restart. */
+  redis: RedisServer;
+  readonly receiver: Receiver;
+  readonly running: RunningBridge;
+  stop(): Promise<void>;
+}
+
+/** Installs the types, starts all of it and waits until the bridge is ready. */
+export async function startRig(
+  dir: string,
+  clusters: { platform: HttpKubeClient; onboarding: HttpKubeClient },
+  tuning?: Partial<BridgeTuning>,
+): Promise<Rig> {
+  await using started = new AsyncDisposableStack();
+  const [redis] = await Promise.all([
+    startRedis(dir),
+    installCrds(clusters.platform, [...openmcpCrds('clusters.'), foo.config.crd() as KubeObject]),
+    installCrds(clusters.onboarding, [foo.api.crd() as KubeObject]),
+  ]);
+  const current = { redis };
+  started.defer(() => current.redis.process.stop());
+  const receiver = new Receiver(redis);
+  started.defer(() => receiver.close());
+  const running = await runBridge(redis, clusters, tuning);
+  started.defer(() => running.stop());
+  await becomesReady(running);
+  const all = started.move();
+  return Object.assign(current, { receiver, running, stop: () => all.disposeAsync() });
+}
+
+/** Creates workspaces below a new one of that name. */
+export async function workspacesBelow(kcp: Kcp, name: string): Promise<(child: string) => Promise<TenantWorkspace>> {
+  const parent = await createWorkspace(kcp.admin, 'root', `${name}-${randomBytes(4).toString('hex')}`);
+  return (child) => createWorkspace(kcp.admin, parent.path, child);
+}
+
+export function createFoo(client: KubeClient, name: string, metadata: object = {}): Promise<ServiceObject> {
+  return client.create<ServiceObject>(foo.api.type, {
+    metadata: { name, namespace: NAMESPACE, ...metadata },
+    spec: { foo: '1' },
+  });
 }

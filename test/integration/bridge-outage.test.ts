@@ -6,52 +6,46 @@ import { foo } from '../../functions/providers/foo/provider.ts';
 import { clientFor } from '../../shared/kube/connect.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { CLUSTER_ROLE_BINDINGS, CRDS, SERVICE_ACCOUNTS } from '../../shared/kube/resources.ts';
-import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { type StartedKcp, startKcp } from '../control-planes/kcp.ts';
 import { ensureNamespace, issueToken } from '../support/cluster-provider/access.ts';
-import { installCrds, openmcpCrds } from '../support/crds.ts';
+import { installCrds } from '../support/crds.ts';
 import { eventually } from '../support/wait.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
 import {
   becomesReady,
-  Receiver,
-  type RedisServer,
+  createFoo,
+  NAMESPACE,
+  type Receiver,
+  type Rig,
   type RunningBridge,
-  runBridge,
-  startRedis,
+  startRig,
 } from './bridge-harness.ts';
 
 const FOOS = foo.api.type;
-const NAMESPACE = 'default';
 const SILENCE_LIMIT_MS = 5_000;
 
 let kcp: StartedKcp;
 let home: TenantWorkspace;
 let client: HttpKubeClient;
-let redis: RedisServer;
+let rig: Rig;
 let receiver: Receiver;
 let running: RunningBridge;
 
 // One workspace as platform and onboarding cluster of a kcp of its own, since it is frozen and killed.
 beforeAll(async () => {
   const dir = join(inject('runFolder'), 'outage');
-  [kcp, redis] = await Promise.all([startKcp({ dir }), startRedis(dir)]);
+  kcp = await startKcp({ dir });
   home = await createWorkspace(kcp.admin, 'root', 'home');
   client = await lastingAdmin(home);
-  await installCrds(client, [...openmcpCrds('clusters.'), foo.config.crd(), foo.api.crd()] as KubeObject[]);
-  receiver = new Receiver(redis);
-  running = await runBridge(
-    redis,
-    { platform: client, onboarding: client },
-    { watch: { ...DEFAULT_WATCH_TUNING, backoffLimitMs: 2_000, silenceLimitMs: SILENCE_LIMIT_MS } },
-  );
-  await becomesReady(running);
+  const watch = { ...DEFAULT_WATCH_TUNING, backoffLimitMs: 2_000, silenceLimitMs: SILENCE_LIMIT_MS };
+  rig = await startRig(dir, { platform: client, onboarding: client }, { watch });
+  ({ receiver, running } = rig);
 }, 180_000);
 
 afterAll(async () => {
-  await running?.stop();
-  await receiver?.close();
-  await Promise.all([redis?.process.stop(), kcp?.stop()]);
+  await rig?.stop();
+  await kcp?.stop();
 });
 
 /** An administrator whose token outlives the server's restart, unlike that of kcp's own. */
@@ -66,13 +60,11 @@ async function lastingAdmin({ client }: TenantWorkspace): Promise<HttpKubeClient
   return clientFor({ server: client.server, ca: kcp.adminCredentials.ca, token });
 }
 
-const createFoo = (name: string, metadata: object = {}): Promise<ServiceObject> =>
-  client.create<ServiceObject>(FOOS, { metadata: { name, namespace: NAMESPACE, ...metadata }, spec: { foo: '1' } });
 const reasonsSince = (since: number): string[] =>
   receiver.events.slice(since).map(({ key, reason }) => `${key.name} ${reason}`);
 
 test('a server that froze is noticed, and what was missed is found', async () => {
-  await createFoo('frozen');
+  await createFoo(client, 'frozen');
   await receiver.next('frozen', 'Added');
   const since = receiver.events.length;
   kcp.process.signal('SIGSTOP');
@@ -81,7 +73,7 @@ test('a server that froze is noticed, and what was missed is found', async () =>
   } finally {
     kcp.process.signal('SIGCONT');
   }
-  await createFoo('missed');
+  await createFoo(client, 'missed');
   await receiver.next('missed', 'Added');
   await becomesReady(running);
   expect(reasonsSince(since)).toEqual(['missed Added']);
@@ -89,7 +81,7 @@ test('a server that froze is noticed, and what was missed is found', async () =>
 
 test('after a restart of the server one list tells what changed meanwhile, and nothing else', async () => {
   await Promise.all(
-    ['changed', 'deleted', 'untouched'].map((name) => createFoo(name, { finalizers: ['example.org/test'] })),
+    ['changed', 'deleted', 'untouched'].map((name) => createFoo(client, name, { finalizers: ['example.org/test'] })),
   );
   for (const name of ['changed', 'deleted', 'untouched']) await receiver.next(name, 'Added');
   const since = receiver.events.length;
@@ -123,14 +115,14 @@ test('a type that is deleted and installed again is followed again, and its abse
 });
 
 test('a Redis that froze is noticed, and what changed meanwhile is told once it goes on', async () => {
-  redis.process.signal('SIGSTOP');
+  rig.redis.process.signal('SIGSTOP');
   const since = receiver.events.length;
   try {
     await client.mergePatch(FOOS, 'untouched', { spec: { foo: 'frozen' } }, { namespace: NAMESPACE });
     const problem = await eventually('not ready', () => running.bridge.ready()[0], { timeout: 40_000 });
     expect(problem).toContain('queue:');
   } finally {
-    redis.process.signal('SIGCONT');
+    rig.redis.process.signal('SIGCONT');
   }
   await receiver.next('untouched', 'Changed', since);
   await becomesReady(running);

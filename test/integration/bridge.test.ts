@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { foo } from '../../functions/providers/foo/provider.ts';
@@ -9,59 +8,40 @@ import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.t
 import { mcpNamespace, OBJECT_ANNOTATION } from '../../shared/names.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
-import { installCrds, openmcpCrds } from '../support/crds.ts';
 import { eventually } from '../support/wait.ts';
-import { createWorkspace } from '../support/workspaces.ts';
 import {
   becomesReady,
-  Receiver,
-  type RedisServer,
-  type RunningBridge,
+  createFoo,
+  NAMESPACE,
+  type Receiver,
+  type Rig,
   runBridge,
-  startRedis,
+  type RunningBridge,
+  startRig,
+  workspacesBelow,
 } from './bridge-harness.ts';
 
 const FOOS = foo.api.type;
 const CONFIGS = foo.config.type;
-const NAMESPACE = 'default';
 
 let platform: HttpKubeClient;
 let onboarding: HttpKubeClient;
-let redis: RedisServer;
+let rig: Rig;
 let receiver: Receiver;
 let running: RunningBridge;
 
 beforeAll(async () => {
-  const kcp = connectKcp(inject('kcpKubeconfig'));
-  const parent = await createWorkspace(kcp.admin, 'root', `bridge-${randomBytes(4).toString('hex')}`);
-  const [platformWorkspace, onboardingWorkspace, server] = await Promise.all([
-    createWorkspace(kcp.admin, parent.path, 'platform'),
-    createWorkspace(kcp.admin, parent.path, 'onboarding'),
-    startRedis(inject('runFolder')),
-  ]);
-  platform = platformWorkspace.client;
-  onboarding = onboardingWorkspace.client;
-  redis = server;
-  await Promise.all([
-    installCrds(platform, [...openmcpCrds('clusters.'), foo.config.crd() as KubeObject]),
-    installCrds(onboarding, [foo.api.crd() as KubeObject]),
-  ]);
-  receiver = new Receiver(redis);
-  running = await runBridge(redis, { platform, onboarding });
-  await becomesReady(running);
+  const create = await workspacesBelow(connectKcp(inject('kcpKubeconfig')), 'bridge');
+  const workspaces = await Promise.all([create('platform'), create('onboarding')]);
+  [platform, onboarding] = workspaces.map(({ client }) => client) as [HttpKubeClient, HttpKubeClient];
+  rig = await startRig(inject('runFolder'), { platform, onboarding });
+  ({ receiver, running } = rig);
 }, 120_000);
 
-afterAll(async () => {
-  await running?.stop();
-  await receiver?.close();
-  await redis?.process.stop();
-});
+afterAll(() => rig?.stop());
 
-async function createFoo(name: string, metadata: object = {}): Promise<{ object: ServiceObject; key: ObjectKey }> {
-  const object = await onboarding.create<ServiceObject>(FOOS, {
-    metadata: { name, namespace: NAMESPACE, ...metadata },
-    spec: { foo: '1' },
-  });
+async function orderFoo(name: string, metadata: object = {}): Promise<{ object: ServiceObject; key: ObjectKey }> {
+  const object = await createFoo(onboarding, name, metadata);
   const uid = object.metadata.uid as string;
   const key = { provider: 'foo', mode: 'standard', cluster: 'onboarding', namespace: NAMESPACE, name, uid } as const;
   return { object, key };
@@ -75,7 +55,7 @@ const patchFoo = (name: string, patch: object, subresource?: 'status'): Promise<
 
 describe('Service API objects on the onboarding cluster', () => {
   test('are told when they are created, changed and deleted, and not when only their status or finalizers change', async () => {
-    const { object } = await createFoo('life', { finalizers: ['example.org/test'] });
+    const { object } = await orderFoo('life', { finalizers: ['example.org/test'] });
     const added = await receiver.next('life', 'Added');
     expect(added.key).toMatchObject({ mode: 'standard', cluster: 'onboarding', uid: object.metadata.uid });
     await patchFoo('life', { status: { phase: 'Ready', observedGeneration: 1, conditions: [] } }, 'status');
@@ -86,15 +66,15 @@ describe('Service API objects on the onboarding cluster', () => {
     await onboarding.delete(FOOS, 'life', { namespace: NAMESPACE });
     await receiver.next('life', 'Deleting');
     await patchFoo('life', { metadata: { finalizers: null } });
-    await eventually('its deletion was seen', () => running.lines.some((line) => line['skipped'] === 'ObjectGone'));
+    await eventually('its deletion was seen', () => running.logged('skipped', 'ObjectGone'));
     expect(receiver.of('life')).toEqual(['Added', 'Changed', 'Deleting']);
   });
 
   test('are told under their new uid when they are deleted and created again', async () => {
-    const { key: first } = await createFoo('again');
+    const { key: first } = await orderFoo('again');
     await receiver.next('again', 'Added');
     await onboarding.delete(FOOS, 'again', { namespace: NAMESPACE });
-    const { key: second } = await createFoo('again');
+    const { key: second } = await orderFoo('again');
     await eventually('the second is told', () => receiver.events.some(({ key }) => key.uid === second.uid));
     expect(second.uid).not.toBe(first.uid);
   });
@@ -102,7 +82,7 @@ describe('Service API objects on the onboarding cluster', () => {
 
 describe('what an object waits for on the platform cluster', () => {
   test('wakes it: its AccessRequest when answered and gone, not when made', async () => {
-    const { key } = await createFoo('access');
+    const { key } = await orderFoo('access');
     await receiver.next('access', 'Added');
     const namespace = mcpNamespace('access', NAMESPACE);
     await platform.create(NAMESPACES, { metadata: { name: namespace } });
@@ -115,7 +95,7 @@ describe('what an object waits for on the platform cluster', () => {
     const spec = { requestRef: { name: 'access', namespace }, token: { permissions: [] } };
     await platform.create(ACCESS_REQUESTS, { metadata, spec } as KubeObject);
     await eventually('its creation was skipped', () =>
-      running.lines.some((line) => line['skipped'] === 'RequestCreated' && String(line['request']).includes('access')),
+      running.logged('skipped', 'RequestCreated', ({ request }) => String(request).includes('access')),
     );
     expect(receiver.of('access')).toEqual(['Added']);
 
@@ -128,7 +108,7 @@ describe('what an object waits for on the platform cluster', () => {
   });
 
   test("wakes it: its control plane's ClusterRequest, which carries nothing of ours", async () => {
-    await createFoo('plane');
+    await orderFoo('plane');
     await receiver.next('plane', 'Added');
     const namespace = mcpNamespace('plane', NAMESPACE);
     await platform.create(NAMESPACES, { metadata: { name: namespace } });
@@ -140,7 +120,7 @@ describe('what an object waits for on the platform cluster', () => {
   });
 
   test('wakes nobody when it belongs to another provider', async () => {
-    const { key } = await createFoo('foreign');
+    const { key } = await orderFoo('foreign');
     await receiver.next('foreign', 'Added');
     const annotations = { [OBJECT_ANNOTATION]: formatObjectKey({ ...key, provider: 'bar' }) };
     const metadata = { name: 'bar--foreign--wl', namespace: NAMESPACE, annotations };
@@ -152,7 +132,7 @@ describe('what an object waits for on the platform cluster', () => {
   });
 
   test('is the ProviderConfig for all objects: when it appears, changes and is gone, not when its labels change', async () => {
-    await createFoo('configured');
+    await orderFoo('configured');
     await receiver.next('configured', 'Added');
     const apply = (pollInterval: string) =>
       platform.apply(CONFIGS, { metadata: { name: 'foo' }, spec: { pollInterval } } as KubeObject);
@@ -167,14 +147,14 @@ describe('what an object waits for on the platform cluster', () => {
       await receiver.next('configured', 'ProviderConfigChanged', since);
     }
     await platform.mergePatch(CONFIGS, 'foo', { metadata: { labels: { a: 'b' } } });
-    await eventually('it was skipped', () => running.lines.some((line) => line['skipped'] === 'ConfigUnchanged'));
+    await eventually('it was skipped', () => running.logged('skipped', 'ConfigUnchanged'));
     expect(receiver.of('configured')).toEqual(['Added', ...Array<string>(4).fill('ProviderConfigChanged')]);
   });
 });
 
 describe('duties', () => {
   test('a timer that is due becomes an event, once', async () => {
-    const { key } = await createFoo('timer');
+    const { key } = await orderFoo('timer');
     await receiver.next('timer', 'Added');
     await running.state.setTimer(key, 100);
     await receiver.next('timer', 'Timer');
@@ -183,7 +163,7 @@ describe('duties', () => {
   });
 
   test('an object that was parked while somebody held it is told when it is free again', async () => {
-    const { key } = await createFoo('parked');
+    const { key } = await orderFoo('parked');
     await receiver.next('parked', 'Added');
     const token = DeliveryState.token();
     await eventually('the lease is granted', () => running.state.acquire(key, token, 30_000));
@@ -197,7 +177,7 @@ describe('duties', () => {
   });
 
   test('when Redis was wiped every object is told again', async () => {
-    await createFoo('wiped');
+    await orderFoo('wiped');
     await receiver.next('wiped', 'Added');
     const since = receiver.events.length;
     await running.redis.flushall();
@@ -207,8 +187,8 @@ describe('duties', () => {
   });
 
   test('two bridges do not replace each other’s epochs, and each tells everything', async () => {
-    await createFoo('twice');
-    const other = await runBridge(redis, { platform, onboarding });
+    await orderFoo('twice');
+    const other = await runBridge(rig.redis, { platform, onboarding });
     try {
       await becomesReady(other);
       await running.redis.flushall();
@@ -226,16 +206,16 @@ describe('duties', () => {
 
 test('while Redis is away changes are remembered, one for an object, and the bridge says that it is not ready', async () => {
   const names = Array.from({ length: 10 }, (_, index) => `away-${index}`);
-  for (const name of names) await createFoo(name);
+  for (const name of names) await orderFoo(name);
   await Promise.all(names.map((name) => receiver.next(name, 'Added')));
-  await redis.process.kill();
+  await rig.redis.process.kill();
   for (let change = 0; change < 5; change++)
     await Promise.all(names.map((name) => patchFoo(name, { spec: { foo: `away-${change}` } })));
   const problems = await eventually('not ready', () => running.bridge.ready()[0]);
   expect(problems).toMatch(/queue: Redis is not connected \(\d+ objects wait\)/);
   expect(running.bridge.healthy()).toBe(true);
   const since = receiver.events.length;
-  redis = await redis.restart();
+  rig.redis = await rig.redis.restart();
   await becomesReady(running);
   for (const name of names) await receiver.next(name, 'Changed', since);
   // The new server is empty: what settled before is told as well.

@@ -15,6 +15,7 @@ import { queueKeys, queueName } from '../../shared/queue/keys.ts';
 import { BullPublisher, type Priority } from '../../shared/queue/publisher.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
+import { type History, recordHistory } from './history.ts';
 import { createLandscape, type Landscape } from './landscape.ts';
 import { type Orders, ordersIn } from './orders.ts';
 import { type InstallOptions, installProvider, PROVIDER_NAMESPACE } from './service.ts';
@@ -62,6 +63,8 @@ export interface Stage {
   publish(type: EventType, key: ObjectKey, priority?: Priority): Promise<void>;
   /** What the bridge has sent since then (milliseconds since the epoch), by its log. */
   published(since: number): Published[];
+  /** Records every change of these types until the stage stops; see `recordHistory`. */
+  record(...watched: Parameters<typeof recordHistory>[0]): Promise<History>;
   /** Resolves when no job waits or runs and nothing is parked. */
   idle(): Promise<void>;
   /** Writes the queue's data to disk, and puts a copy of it aside. */
@@ -113,6 +116,9 @@ export async function createStage({
   const log = createLogger(level, provider.name, logFile);
   const runtimes: RunningRuntime[] = [];
   started.defer(() => Promise.all(runtimes.map((runtime) => runtime.stop())).then(() => undefined));
+
+  const histories: History[] = [];
+  started.defer(() => histories.forEach((history) => history.stop()));
 
   const jobs: Stage['jobs'] = async (name, ...states) => (await queues.get(name)?.getJobCountByTypes(...states)) ?? 0;
   const busy = async (): Promise<number> => {
@@ -167,6 +173,11 @@ export async function createStage({
         .filter((line) => line.includes('"msg":"published"'))
         .map((line) => JSON.parse(line) as Published)
         .filter(({ time }) => time >= since),
+    async record(...watched) {
+      const history = await recordHistory(watched);
+      histories.push(history);
+      return history;
+    },
     async idle() {
       let quiet = 0;
       await eventually('the queue is empty', async (seen) => {

@@ -11,8 +11,8 @@ import {
 import { z } from 'zod';
 
 /**
- * The reference provider: the smallest one that does all a provider does. For every Foo it keeps one ConfigMap on the
- * tenant's cluster and one on the workload cluster. It serves both modes and doesn't know in which one it runs.
+ * The reference provider: the smallest one that does all a provider does. For every Foo it keeps one ConfigMap on the end
+ * user cluster and one on the workload cluster. It serves both modes and doesn't know in which one it runs.
  */
 
 const GROUP = 'foo.services.open-control-plane.io';
@@ -35,7 +35,7 @@ const MANAGE_CONFIG_MAPS: AccessSpec = {
 };
 
 /**
- * Name of a tenant's ConfigMap on its own cluster; the one on the (shared) workload cluster ends in `-wl`. Namespaces hold
+ * Name of the ConfigMap on the end user cluster; the one on the (shared) workload cluster ends in `-wl`. Namespaces hold
  * no dots, so two tenants never get the same name.
  */
 export function configMapName(identity: string): string {
