@@ -45,6 +45,9 @@ export function concurrencyOf({ CONCURRENCY: given }: Environment, functionName:
 const VARIABLES = z.object({
   /** Kubeconfig of the platform cluster; without it the in-cluster configuration. */
   KUBECONFIG: text,
+  /** Set by Kubernetes in every pod: the cluster that it runs on. */
+  KUBERNETES_SERVICE_HOST: text,
+  KUBERNETES_SERVICE_PORT: text,
   /** For local debugging: the onboarding cluster's kubeconfig, instead of ordering access to it. */
   ONBOARDING_KUBECONFIG: text,
   /**

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { RuntimeError } from '../../shared/errors.ts';
-import { clientForOwnConfig, ownKubeConfig } from '../../shared/kube/own-config.ts';
+import { openOwnConfig, type OwnConfigSource } from '../../shared/kube/own-config.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { createLogger, type LogLevel } from '../../shared/log.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
@@ -51,7 +51,7 @@ export async function setUp(options: CommonOptions, needs: EnvironmentNeeds): Pr
   const level = levelOf(options);
   const provider = await providerOf(options, env);
   const log = createLogger(level, provider.name, env.LOG_FILE);
-  return { env, provider, platform: await clientForOwnConfig(ownKubeConfig(env.KUBECONFIG)), log };
+  return { env, provider, platform: await openOwnConfig(ownConfigOf(env)), log };
 }
 
 function levelOf({ verbosity }: CommonOptions): LogLevel {
@@ -66,7 +66,13 @@ function providerOf(options: CommonOptions, env: Environment): Promise<Provider>
 
 /** Access to the onboarding cluster that was given instead of ordered, for local debugging. */
 export function givenOnboarding(env: Environment): Promise<HttpKubeClient> | undefined {
-  return env.ONBOARDING_KUBECONFIG === undefined
-    ? undefined
-    : clientForOwnConfig(ownKubeConfig(env.ONBOARDING_KUBECONFIG));
+  return env.ONBOARDING_KUBECONFIG === undefined ? undefined : openOwnConfig({ kubeconfig: env.ONBOARDING_KUBECONFIG });
+}
+
+function ownConfigOf(env: Environment): OwnConfigSource {
+  return {
+    kubeconfig: env.KUBECONFIG,
+    serviceHost: env.KUBERNETES_SERVICE_HOST,
+    servicePort: env.KUBERNETES_SERVICE_PORT,
+  };
 }

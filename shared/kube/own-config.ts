@@ -1,39 +1,95 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { messageOf, RuntimeError } from '../errors.ts';
+import { ROTATION_CHECK_MS } from '../tuning.ts';
 import { HttpKubeClient } from './client.ts';
-import { agentFor, type TlsSettings } from './transport.ts';
+import { decideOwnConfig, type OwnConfig } from './decide-own-config.ts';
+import { agentFor } from './transport.ts';
+
+/** Where a process finds its own configuration: a kubeconfig, or what Kubernetes gives to a pod. */
+export interface OwnConfigSource {
+  /** Path of a kubeconfig; without it the in-cluster configuration. */
+  kubeconfig?: string | undefined;
+  /** `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
+  serviceHost?: string | undefined;
+  servicePort?: string | undefined;
+}
+
+/** Where a pod finds what its ServiceAccount is. */
+const POD_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * A client for the process's own configuration, which may use everything that a kubeconfig can (files that are rotated,
- * `exec` plugins), since whoever starts the process wrote it.
+ * A client for the process's own configuration, which may name files that are rotated and plugins that are run, since
+ * whoever starts the process wrote it. Never a guess: neither at `localhost` nor at one entry's user for another's server.
+ * @throws RuntimeError `INVALID_SETTINGS` naming the file and field, and the remedy
  */
-export async function clientForOwnConfig(kubeConfig: KubeConfig): Promise<HttpKubeClient> {
-  const server = kubeConfig.getCurrentCluster()?.server;
-  if (!server) throw new Error('the kubeconfig has no current cluster');
-  const read = async (): Promise<OwnOptions> => {
-    const options: OwnOptions = {};
-    await kubeConfig.applyToHTTPSOptions(options as Parameters<KubeConfig['applyToHTTPSOptions']>[0]);
-    return options;
-  };
-  const dispatcher = agentFor(await read());
+export async function openOwnConfig(source: OwnConfigSource): Promise<HttpKubeClient> {
+  const { kubeconfig: path } = source;
+  const config = path === undefined ? inCluster(source) : await fromKubeconfig(path);
+  // The library that runs plugins is large: loaded only where it is needed.
+  if (config === 'plugin') return (await import('./plugin-config.ts')).clientForPlugin(path as string);
+  const { server, ca, cert, key, servername, rejectUnauthorized, tokenFile } = config;
+  const tls = { ca: await pem(ca), cert: await pem(cert), key: await pem(key), servername, rejectUnauthorized };
   return new HttpKubeClient(server, {
-    dispatcher,
-    authorization: async () => {
-      const options = await read();
-      if (options.auth) return `Basic ${Buffer.from(options.auth).toString('base64')}`;
-      return options.headers?.['Authorization'];
-    },
+    dispatcher: agentFor(tls),
+    authorization: tokenFile === undefined ? () => Promise.resolve(config.authorization) : fromFile(tokenFile),
   });
 }
 
-interface OwnOptions extends TlsSettings {
-  auth?: string;
-  headers?: Record<string, string>;
+function inCluster({ serviceHost: host, servicePort: port = '443' }: OwnConfigSource): OwnConfig {
+  if (host === undefined)
+    throw new RuntimeError(
+      'INVALID_SETTINGS',
+      'no cluster: set KUBECONFIG to the kubeconfig of the platform cluster, or run in a pod of it',
+    );
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ca: { file: join(POD_FOLDER, 'ca.crt') },
+    tokenFile: join(POD_FOLDER, 'token'),
+  };
 }
 
-/** `KUBECONFIG` (or `path`), else the in-cluster configuration; never a guess at `localhost`. */
-export function ownKubeConfig(path?: string): KubeConfig {
-  const config = new KubeConfig();
-  if (path) config.loadFromFile(path);
-  else config.loadFromCluster();
-  return config;
+async function fromKubeconfig(path: string): Promise<OwnConfig | 'plugin'> {
+  let raw: unknown;
+  const text = await fileAt(path);
+  try {
+    raw = parse(text, { logLevel: 'error' });
+  } catch {
+    throw new RuntimeError('INVALID_SETTINGS', `kubeconfig ${path}: not valid YAML`);
+  }
+  return decideOwnConfig(raw, path, (file) => resolve(dirname(path), file));
+}
+
+async function pem(source: OwnConfig['ca']): Promise<string | undefined> {
+  return source && ('pem' in source ? source.pem : fileAt(source.file));
+}
+
+async function fileAt(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new RuntimeError('INVALID_SETTINGS', `${path}: ${messageOf(error)}`);
+  }
+}
+
+/** A pod's token is replaced every hour or so. */
+function fromFile(path: string): () => Promise<string> {
+  let current: string | undefined;
+  let readAt = 0;
+  return async () => {
+    if (current === undefined || Date.now() - readAt > ROTATION_CHECK_MS) {
+      readAt = Date.now();
+      const before = current;
+      // Unreadable for the moment: the token at hand may still be good.
+      current = await fileAt(path).then(
+        (text) => `Bearer ${text.trim()}`,
+        (error: unknown) => {
+          if (before === undefined) throw error;
+          return before;
+        },
+      );
+    }
+    return current;
+  };
 }

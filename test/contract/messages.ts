@@ -1,0 +1,33 @@
+import type { FunctionName } from '../../shared/events/catalogue.ts';
+import type { Outcome } from '../../shared/events/outcome.ts';
+import type { ServiceEvent } from '../../shared/events/service-event.ts';
+
+interface CommonOrder {
+  provider: string;
+  functionName: FunctionName;
+  concurrency: number;
+  runLimitMs: number;
+  leaseMs: number;
+  logFile: string;
+}
+
+/** What a host's process is started with. */
+export type HostOrder = CommonOrder &
+  (
+    | { kind: 'worker'; redisUrl: string }
+    | { kind: 'server'; port: number }
+    | { kind: 'dispatcher'; redisUrl: string; address: string }
+  );
+
+export type ToHost =
+  | { do: 'end'; call: number; outcome: Outcome }
+  | { do: 'end'; call: number; error: string }
+  /** Would a request be sent now? */
+  | { do: 'guard'; call: number }
+  | { do: 'shutdown' };
+
+export type FromHost =
+  | { said: 'ready'; port: number }
+  | { said: 'begun'; call: number; event: ServiceEvent }
+  | { said: 'told'; call: number; reason: string }
+  | { said: 'wanted' | 'may send' | 'may not send' | 'failed'; call: number };
