@@ -2,18 +2,18 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
-import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS } from '../../shared/kube/resources.ts';
-import type { KubeObject, ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';
+import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
+import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { conditionOf } from '../../shared/status.ts';
 import type { ManagedProcess } from '../control-planes/processes.ts';
 import { startGoPeer } from '../go-peer/go-peer.ts';
 import { addFinalizer, removeFinalizer } from '../support/cluster-provider/finalizers.ts';
-import type { ControlPlane } from '../support/control-plane.ts';
-import { goConfigMapNames, goFoo } from '../support/go-foo.ts';
+import { goFoo } from '../support/go-foo.ts';
+import { GoFoos, mcpRequest, workloadRequest } from '../support/go-foos.ts';
 import type { History } from '../support/history.ts';
 import { isReady } from '../support/orders.ts';
 import { requestsIn } from '../support/requests.ts';
-import { createStage, PROJECT, type Stage } from '../support/stage.ts';
+import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 
 /** The Go runtime and ours take turns on the same clusters, with the same objects. */
@@ -21,20 +21,16 @@ import { eventually } from '../support/wait.ts';
 const FOOS = goFoo.api.type;
 const FOREIGN_FINALIZER = 'test.example.org/held';
 const NAMES = Array.from({ length: 10 }, (_, index) => `cp-${index}`);
-const MCP_REQUEST = (name: string) => `foo--${name}--mcp`;
-const WORKLOAD_REQUEST = (name: string) => `foo--${name}--wl`;
 
 let stage: Stage;
 let platform: HttpKubeClient;
-let workload: HttpKubeClient;
-const controlPlanes = new Map<string, ControlPlane>();
+let foos: GoFoos;
 const running: (ManagedProcess | RunningRuntime)[] = [];
 
 beforeAll(async () => {
   stage = await createStage({ provider: goFoo });
   platform = stage.landscape.platform.client;
-  for (const made of await Promise.all(NAMES.map((name) => stage.landscape.createControlPlane(PROJECT, name))))
-    controlPlanes.set(made.name, made);
+  foos = await GoFoos.in(stage, NAMES);
 });
 
 afterEach(async () => {
@@ -61,55 +57,6 @@ async function startOurs(): Promise<RunningRuntime> {
   return ours;
 }
 
-const namespaceOf = (name: string): string => controlPlanes.get(name)?.platformNamespace ?? '';
-
-/** The uid of all that belongs to one object, and when its Ready condition flipped last. */
-async function identity(name: string): Promise<Record<string, string | undefined>> {
-  const uid = async (client: HttpKubeClient | undefined, type: ResourceType, object: string, namespace: string) =>
-    (await client?.get(type, object, namespace))?.metadata.uid;
-  const namespace = namespaceOf(name);
-  const maps = goConfigMapNames(PROJECT, name);
-  const foo = await stage.orders.read(name);
-  return {
-    foo: foo?.metadata.uid,
-    since: foo && conditionOf(foo, 'Ready')?.lastTransitionTime,
-    mcp: await uid(platform, ACCESS_REQUESTS, MCP_REQUEST(name), namespace),
-    workload: await uid(platform, ACCESS_REQUESTS, WORKLOAD_REQUEST(name), namespace),
-    cluster: await uid(platform, CLUSTER_REQUESTS, WORKLOAD_REQUEST(name), namespace),
-    mcpMap: await uid(controlPlanes.get(name)?.client, CONFIG_MAPS, maps.mcp, 'default'),
-    workloadMap: await uid(workload, CONFIG_MAPS, maps.workload, 'default'),
-  };
-}
-
-async function identities(): Promise<Record<string, Record<string, string | undefined>>> {
-  return Object.fromEntries(await Promise.all(NAMES.map(async (name) => [name, await identity(name)] as const)));
-}
-
-/** Nothing on the platform, in any control plane or in the workload cluster. */
-async function leftOvers(names: readonly string[] = NAMES): Promise<string[]> {
-  const found: string[] = [];
-  for (const name of names) {
-    found.push(...(await requestsIn(platform, namespaceOf(name), 'foo--')).map((one) => `${name}: ${one}`));
-    const maps = goConfigMapNames(PROJECT, name);
-    if (await controlPlanes.get(name)?.client.get(CONFIG_MAPS, maps.mcp, 'default')) found.push(maps.mcp);
-    if (await workload.get(CONFIG_MAPS, maps.workload, 'default')) found.push(maps.workload);
-  }
-  return found;
-}
-
-async function createAll(names: readonly string[] = NAMES): Promise<void> {
-  for (const name of names) await stage.orders.create(name, 'one');
-  for (const name of names) await stage.orders.untilReady(name);
-  const request = await platform.get(CLUSTER_REQUESTS, WORKLOAD_REQUEST(NAMES[0] as string), namespaceOf('cp-0'));
-  const { cluster } = (request as unknown as { status: { cluster: { namespace: string; name: string } } }).status;
-  workload = await stage.landscape.clusterClient(cluster.namespace, cluster.name);
-}
-
-async function removeAll(names: readonly string[] = NAMES): Promise<void> {
-  for (const name of names) await stage.orders.remove(name);
-  for (const name of names) await stage.orders.untilGone(name);
-}
-
 const watchedByAll = () => [
   { client: platform, types: [ACCESS_REQUESTS, CLUSTER_REQUESTS] },
   { client: stage.landscape.onboarding.client, types: [FOOS] },
@@ -125,9 +72,9 @@ function madeOrRemoved(history: History, before: number): string[] {
 
 test('what Go has brought to Ready stays as it is under our runtime, and is removed by it without a trace', async () => {
   const go = await startGo();
-  await createAll();
+  await foos.createAll();
   await go.stop();
-  const before = await identities();
+  const before = await foos.identities();
   expect(Object.values(before).flatMap((one) => Object.values(one))).not.toContain(undefined);
 
   const history = await stage.record(...watchedByAll());
@@ -142,7 +89,7 @@ test('what Go has brought to Ready stays as it is under our runtime, and is remo
   await eventually('our runtime has seen to each', () => installed().size === NAMES.length);
   await stage.idle();
 
-  expect(await identities()).toEqual(before);
+  expect(await foos.identities()).toEqual(before);
   expect(madeOrRemoved(history, begun)).toEqual([]);
   const flips = history
     .of<ServiceObject>(FOOS)
@@ -150,16 +97,16 @@ test('what Go has brought to Ready stays as it is under our runtime, and is remo
   expect(flips).toEqual([]);
   expect(history.interruptions).toEqual([]);
 
-  await removeAll();
-  expect(await leftOvers()).toEqual([]);
+  await foos.removeAll();
+  expect(await foos.leftOvers()).toEqual([]);
 });
 
 test('what our runtime has brought to Ready stays as it is under Go, and is removed by it without a trace', async () => {
   const ours = await startOurs();
-  await createAll();
+  await foos.createAll();
   await stage.idle();
   await ours.stop();
-  const before = await identities();
+  const before = await foos.identities();
 
   const history = await stage.record(...watchedByAll());
   const begun = Date.now();
@@ -168,14 +115,14 @@ test('what our runtime has brought to Ready stays as it is under Go, and is remo
   for (const name of NAMES) await stage.orders.change(name, 'two');
   for (const name of NAMES) await stage.orders.untilReady(name);
 
-  expect(await identities()).toEqual(before);
+  expect(await foos.identities()).toEqual(before);
   expect(madeOrRemoved(history, begun)).toEqual([]);
   const notReady = history.of<ServiceObject>(FOOS).filter(({ object }) => object.status?.phase !== 'Ready');
   expect(notReady).toEqual([]);
   expect(history.interruptions).toEqual([]);
 
-  await removeAll();
-  expect(await leftOvers()).toEqual([]);
+  await foos.removeAll();
+  expect(await foos.leftOvers()).toEqual([]);
   await go.stop();
 });
 
@@ -183,31 +130,31 @@ test('a deletion in which Go was stopped is finished: nothing is ordered or dele
   const [first, second, third] = ['cp-0', 'cp-1', 'cp-2'] as const;
   // `left`: all that Go leaves while one of them is held. It removes both accesses side by side.
   const held = [
-    { name: first, type: ACCESS_REQUESTS, request: MCP_REQUEST(first), left: [`AccessRequest/${MCP_REQUEST(first)}`] },
+    { name: first, type: ACCESS_REQUESTS, request: mcpRequest(first), left: [`AccessRequest/${mcpRequest(first)}`] },
     {
       name: second,
       type: ACCESS_REQUESTS,
-      request: WORKLOAD_REQUEST(second),
-      left: [`AccessRequest/${WORKLOAD_REQUEST(second)}`, `ClusterRequest/${WORKLOAD_REQUEST(second)}`],
+      request: workloadRequest(second),
+      left: [`AccessRequest/${workloadRequest(second)}`, `ClusterRequest/${workloadRequest(second)}`],
     },
     {
       name: third,
       type: CLUSTER_REQUESTS,
-      request: WORKLOAD_REQUEST(third),
-      left: [`ClusterRequest/${WORKLOAD_REQUEST(third)}`],
+      request: workloadRequest(third),
+      left: [`ClusterRequest/${workloadRequest(third)}`],
     },
   ];
   const untouched = 'cp-3';
   const names = [...held.map(({ name }) => name), untouched];
   const go = await startGo();
-  await createAll(names);
+  await foos.createAll(names);
   const requestOf = async ({ name, type, request }: (typeof held)[number]) =>
-    (await platform.get(type, request, namespaceOf(name))) as KubeObject;
+    (await platform.get(type, request, foos.namespaceOf(name))) as KubeObject;
   for (const one of held) await addFinalizer(platform, one.type, await requestOf(one), FOREIGN_FINALIZER);
   for (const { name } of held) await stage.orders.remove(name);
   for (const { name, request, left } of held)
     await eventually(`Go waits for ${request}`, async (seen) => {
-      const present = await requestsIn(platform, namespaceOf(name), 'foo--');
+      const present = await requestsIn(platform, foos.namespaceOf(name), 'foo--');
       seen(present);
       return present.join() === left.join() && (await stage.orders.read(name)) !== undefined;
     });
@@ -235,5 +182,5 @@ test('a deletion in which Go was stopped is finished: nothing is ordered or dele
   const deletes = stage.steps.slice(earlier).filter(({ functionName }) => functionName === 'provider-delete');
   expect(new Set(deletes.map(({ event }) => event.key.name))).toEqual(new Set([untouched]));
   await stage.idle();
-  expect(await leftOvers(names)).toEqual([]);
+  expect(await foos.leftOvers(names)).toEqual([]);
 });

@@ -3,7 +3,6 @@ import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import {
   API_BINDINGS,
-  CLUSTER_REQUESTS,
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
   NAMESPACES,
@@ -11,7 +10,7 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
-import type { ClusterRequest, Secret } from '../../shared/model/access.ts';
+import type { Secret } from '../../shared/model/access.ts';
 import type { ResourceType } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
@@ -107,11 +106,10 @@ export class KcpTenants {
     return clientFor(parseKubeconfig(kubeconfigFromSecret(secret, 'test'), 'test'));
   }
 
-  async workloadCluster(workspace: TenantWorkspace, name: string): Promise<HttpKubeClient> {
+  /** The workload cluster of an object. */
+  workloadCluster(workspace: TenantWorkspace, name: string): Promise<HttpKubeClient> {
     const request = `${this.#stage.provider.controllerName}--${name}--wl`;
-    const found = await this.platform.get<ClusterRequest>(CLUSTER_REQUESTS, request, this.namespaceOf(workspace));
-    const { namespace = '', name: cluster = '' } = found?.status?.cluster ?? {};
-    return this.#stage.landscape.clusterClient(namespace, cluster);
+    return this.#stage.landscape.clusterOfRequest(this.namespaceOf(workspace), request);
   }
 
   /** What the runtime has in a workspace. */

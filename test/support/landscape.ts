@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { CLUSTER_PROFILES, CLUSTERS } from '../../shared/kube/resources.ts';
+import { CLUSTER_PROFILES, CLUSTER_REQUESTS, CLUSTERS } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
+import type { ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
 import type { KubeApiserver } from '../control-planes/kube-apiserver.ts';
@@ -49,6 +50,8 @@ export interface Landscape {
   runtimeKcpIdentity(name?: string): Promise<string>;
   /** Administrator of the workspace behind a Cluster, once that is ready. */
   clusterClient(clusterNamespace: string, clusterName: string): Promise<HttpKubeClient>;
+  /** Administrator of the cluster that a ClusterRequest was granted. */
+  clusterOfRequest(namespace: string, name: string): Promise<HttpKubeClient>;
   /** Stops the operator and the cluster provider; the workspaces stay. */
   stop(): Promise<void>;
 }
@@ -146,6 +149,12 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     clusterProvider,
     answers,
     clusterClient,
+    async clusterOfRequest(namespace, request) {
+      const found = await platform.client.get<ClusterRequest>(CLUSTER_REQUESTS, request, namespace);
+      const { cluster } = found?.status ?? {};
+      if (!cluster) throw new Error(`ClusterRequest ${namespace}/${request} has no cluster`);
+      return clusterClient(cluster.namespace, cluster.name);
+    },
     stop: () => running.disposeAsync(),
     createControlPlane: (namespace, controlPlane) =>
       createControlPlane(

@@ -27,7 +27,7 @@ test.each([
   '|standard|onboarding|project-a|shop|uid',
   'db|standard||project-a|shop|uid',
   'db|standard|onboarding|project-a||uid',
-  'claim|kcp|2hj3kx',
+  'winner|kcp|2hj3kx',
 ])('%j is no key', (text) => {
   expect(parseObjectKey(text)).toBeUndefined();
 });

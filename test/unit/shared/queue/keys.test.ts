@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FUNCTION_NAMES } from '../../../../shared/events/catalogue.ts';
 import { formatObjectKey, parseObjectKey } from '../../../../shared/model/object-key.ts';
-import { claimMember, queueKeys, queueName, workId } from '../../../../shared/queue/keys.ts';
+import { winnerLockMember, queueKeys, queueName, workId } from '../../../../shared/queue/keys.ts';
 import { kcpKey, standardKey } from '../../functions/objects.ts';
 
 const keysOf = (provider: string): string[] => {
@@ -27,8 +27,8 @@ test('an object has one id in a queue, which BullMQ takes', () => {
 });
 
 test('the claim of a workspace is one for all its objects, and never taken for the lease of one', () => {
-  expect(claimMember({ ...kcpKey, name: 'second', uid: 'uid-2' })).toBe(claimMember(kcpKey));
-  expect(claimMember({ ...kcpKey, cluster: 'other' })).not.toBe(claimMember(kcpKey));
-  expect(parseObjectKey(claimMember(kcpKey))).toBeUndefined();
-  expect(claimMember(kcpKey)).not.toBe(formatObjectKey(kcpKey));
+  expect(winnerLockMember({ ...kcpKey, name: 'second', uid: 'uid-2' })).toBe(winnerLockMember(kcpKey));
+  expect(winnerLockMember({ ...kcpKey, cluster: 'other' })).not.toBe(winnerLockMember(kcpKey));
+  expect(parseObjectKey(winnerLockMember(kcpKey))).toBeUndefined();
+  expect(winnerLockMember(kcpKey)).not.toBe(formatObjectKey(kcpKey));
 });

@@ -6,12 +6,12 @@ import { done } from '../../../../shared/events/outcome.ts';
 import { deleting, serviceObject } from '../objects.ts';
 import { answer, Home, runWith } from '../step/home.ts';
 
-describe('the claim of an object', () => {
+describe('our finalizer on an object', () => {
   const platform = { get: () => Promise.reject(new Error('access is not looked at in this test')) };
-  const unclaimed = () => serviceObject([], { finalizers: [] });
+  const without = () => serviceObject([], { finalizers: [] });
 
   test('of one that is being deleted meanwhile ends the pass without an error', async () => {
-    const home = new Home(unclaimed());
+    const home = new Home(without());
     home.refusals.push(answer(422, 'Invalid'));
     home.onPatch = () => (home.object = serviceObject([], { ...deleting, finalizers: ['other/one'] }));
     expect(
@@ -20,7 +20,7 @@ describe('the claim of an object', () => {
   });
 
   test('a flow that ends in silence: a living object that takes no finalizer says why', async () => {
-    const home = new Home(unclaimed());
+    const home = new Home(without());
     home.refusals.push(answer(422, 'Invalid'));
     expect(
       await invoke(resolveCredentials, runWith(home, { platform: platform as unknown as HttpKubeClient })),
