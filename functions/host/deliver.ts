@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { type FunctionName, OBJECT_CHANGED, type Reason, RECEIVER } from '../../shared/events/catalogue.ts';
+import { MAX_EVENT_BYTES } from '../../shared/events/http-event.ts';
 import { parseServiceEvent, type ServiceEvent, serviceEvent } from '../../shared/events/service-event.ts';
 import { displayKey, formatObjectKey } from '../../shared/model/object-key.ts';
 import { failed, type Outcome } from '../../shared/events/outcome.ts';
@@ -94,6 +95,8 @@ export async function deliver(data: unknown, priority: Priority, ports: Delivery
 async function accept(data: unknown, ports: DeliveryPorts): Promise<ServiceEvent | undefined> {
   let event: ReturnType<typeof parseServiceEvent>;
   try {
+    if (JSON.stringify(data)?.length > MAX_EVENT_BYTES)
+      throw new RuntimeError('INVALID_EVENT', `an event has at most ${MAX_EVENT_BYTES} bytes`);
     event = parseServiceEvent(data);
   } catch (error) {
     // It names no object: there is nothing to look at. A real change comes again with the next resync.

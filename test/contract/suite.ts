@@ -1,0 +1,280 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  DELETE_REQUESTED,
+  type EventType,
+  INSTALL_REQUESTED,
+  OBJECT_CHANGED,
+  TEARDOWN_REQUESTED,
+} from '../../shared/events/catalogue.ts';
+import { again, done, failed, type Outcome, waiting } from '../../shared/events/outcome.ts';
+import { formatObjectKey } from '../../shared/model/object-key.ts';
+import { eventually } from '../support/wait.ts';
+import {
+  answered,
+  callFor,
+  callsFor,
+  CONCURRENCY,
+  eventOf,
+  jsonOf,
+  type MakeRig,
+  newKey,
+  type Rig,
+  RUN_LIMIT_MS,
+} from './rig.ts';
+
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+/** What every host of a function does, whatever it is. */
+export function contract(name: string, makeRig: MakeRig): void {
+  describe(`${name}`, () => {
+    let rig: Rig;
+    beforeAll(async () => {
+      rig = await makeRig();
+    });
+    afterEach(() => rig.idle());
+    afterAll(() => rig?.stop());
+
+    describe('an outcome', () => {
+      test.each<[string, Outcome, EventType[], (timer: number | undefined) => boolean]>([
+        ['done', done(), [], (timer) => timer === undefined],
+        ['done, and another function is next', done(TEARDOWN_REQUESTED), [TEARDOWN_REQUESTED], isNone],
+        ['done, and a deletion is next', done(DELETE_REQUESTED), [DELETE_REQUESTED], isNone],
+        ['done, and all starts over', done(OBJECT_CHANGED), [OBJECT_CHANGED], isNone],
+        [
+          'done, with two that follow',
+          done(OBJECT_CHANGED, TEARDOWN_REQUESTED),
+          [OBJECT_CHANGED, TEARDOWN_REQUESTED],
+          isNone,
+        ],
+        ['again at once', again(0, 'Shutdown'), [], within(-5_000, 1)],
+        ['again after a while', again(60_000, 'RequeueAfter'), [], within(50_000, 60_001)],
+        ['again after a fraction of a second', again(61_234.5, 'RequeueAfter'), [], within(50_000, 61_300)],
+        ['waiting: a safety timer', waiting('AccessRequest ns/name'), [], within(80_000, 145_000)],
+        ['failed: backoff', failed('no route to host'), [], within(-5_000, 1_300)],
+        ['failed for good: nothing by itself', failed('invalid spec', true), [], isNone],
+      ])('%s', async (_name, outcome, next, timer) => {
+        const effect = await answered(rig, outcome);
+        expect(effect.next).toEqual(next);
+        expect(timer(effect.timer), `timer ${effect.timer}`).toBe(true);
+        expect(effect.failures).toBe(outcome.kind === 'failed' && !outcome.permanent ? 1 : 0);
+      });
+
+      test('a function that throws has failed, and is tried again', async () => {
+        expect(await answered(rig, new Error('boom'))).toMatchObject({ next: [], failures: 1 });
+      });
+
+      test('a message of any characters arrives', async () => {
+        expect(await answered(rig, failed('Größe "zu klein"\n\tüber 3 ≤ 4 🙂'))).toMatchObject({ failures: 1 });
+      });
+
+      test('failures are counted until one that is none', async () => {
+        const key = newKey();
+        for (const [index, outcome] of [failed('a'), failed('b'), again(60_000, 'x')].entries()) {
+          await rig.deliver(jsonOf(eventOf(key)));
+          (await callFor(rig, key, index)).end(outcome);
+          await rig.idle();
+          expect((await rig.effect(key)).failures).toBe([1, 2, 0][index]);
+        }
+      });
+    });
+
+    describe('an event', () => {
+      test('reaches the function with all that it says', async () => {
+        const key = newKey({ mode: 'kcp', namespace: 'default' });
+        const event = eventOf(key, { generation: 42, traceparent: TRACEPARENT, reason: 'Changed' });
+        await rig.deliver(jsonOf(event));
+        const call = await callFor(rig, key);
+        call.end(done());
+        expect(call.event).toEqual(event);
+      });
+
+      test('of an object with the longest names reaches it', async () => {
+        const key = newKey({ namespace: 'n'.repeat(63), name: `${'a'.repeat(250)}.b` });
+        await rig.deliver(jsonOf(eventOf(key)));
+        (await callFor(rig, key)).end(done());
+      });
+
+      test('delivered twice is worked on once at a time, and the second is not lost', async () => {
+        const key = newKey();
+        const json = jsonOf(eventOf(key));
+        await rig.deliver(json);
+        const first = await callFor(rig, key);
+        await rig.deliver(json);
+        await sleep(300);
+        expect(callsFor(rig, formatObjectKey(key))).toHaveLength(1);
+        first.end(done());
+        await looksAgain(rig, key);
+      });
+
+      test('that comes while its object is worked on for long is not lost', async () => {
+        const key = newKey();
+        await rig.deliver(jsonOf(eventOf(key)));
+        const first = await callFor(rig, key);
+        await rig.deliver(jsonOf(eventOf(key, { generation: 2 })));
+        await sleep(2_000);
+        expect(await first.maySend()).toBe(true);
+        first.end(done());
+        await looksAgain(rig, key);
+      });
+
+      test.each<[string, Record<string, unknown>]>([
+        ['an unknown minor attribute', { somethingelse: 'x' }],
+        ['data', { data: { spec: 'nobody reads it' }, datacontenttype: 'application/json' }],
+        ['a time', { time: '2026-01-01T00:00:00Z' }],
+      ])('with %s is taken', async (_name, attributes) => {
+        const key = newKey();
+        await rig.deliver(jsonOf(eventOf(key), attributes));
+        (await callFor(rig, key)).end(done());
+      });
+
+      test('of a version that only a newer process knows is handed back, and not worked on', async () => {
+        const key = newKey();
+        const type = INSTALL_REQUESTED.replace('.v1', '.v2');
+        await rig.deliver(jsonOf(eventOf(key), { type }));
+        await eventually('it is looked at again', async () => ((await rig.effect(key)).timer ?? 0) > 5_000);
+        expect(callsFor(rig, formatObjectKey(key))).toEqual([]);
+      });
+
+      test('for another function starts over', async () => {
+        const key = newKey();
+        await rig.deliver(jsonOf(eventOf(key, { type: DELETE_REQUESTED })));
+        await eventually('sent back', async () => (await rig.effect(key)).next.includes(OBJECT_CHANGED));
+        expect(callsFor(rig, formatObjectKey(key))).toEqual([]);
+      });
+
+      const sound = jsonOf(eventOf(newKey()));
+      test.each<[string, unknown]>([
+        ['nothing', null],
+        ['a number', 7],
+        ['a list', [sound]],
+        ['an empty object', {}],
+        ['no source', { ...sound, source: undefined }],
+        ['a source of somebody else', { ...sound, source: '/somebody/else' }],
+        ['no subject', { ...sound, subject: undefined }],
+        ['a subject that leaves its path', { ...sound, subject: '../secrets' }],
+        ['no uid', { ...sound, objectuid: undefined }],
+        ['an older specversion', { ...sound, specversion: '0.3' }],
+        ['a specversion that does not exist', { ...sound, specversion: '2.0' }],
+        ['a type of somebody else', { ...sound, type: 'com.example.other' }],
+        ['another provider', { ...sound, source: '/serviceproviders/bar/standard/onboarding' }],
+        ['more bytes than an event has', { ...sound, comment: 'x'.repeat(100_000) }],
+      ])('%s is refused, said, and holds up nothing', async (_name, data) => {
+        const before = rig.calls.length;
+        await rig.deliver(data);
+        const key = newKey();
+        await rig.deliver(jsonOf(eventOf(key)));
+        (await callFor(rig, key)).end(done());
+        await rig.idle();
+        expect(rig.calls.length).toBe(before + 1);
+        expect(rig.logged()).toMatch(/refused|not taken/);
+      });
+    });
+
+    describe('the hold on an object', () => {
+      test('lasts as long as the work, longer than a lease', async () => {
+        const key = newKey();
+        await rig.deliver(jsonOf(eventOf(key)));
+        const call = await callFor(rig, key);
+        await sleep(2_200);
+        expect(await call.maySend()).toBe(true);
+        expect(call.told).toEqual([]);
+        call.end(done());
+      });
+
+      test('is one per object: others are worked on at the same time', async () => {
+        const keys = Array.from({ length: CONCURRENCY }, () => newKey());
+        await Promise.all(keys.map((key) => rig.deliver(jsonOf(eventOf(key)))));
+        const calls = await Promise.all(keys.map((key) => callFor(rig, key)));
+        expect(await Promise.all(calls.map((call) => call.maySend()))).toEqual(keys.map(() => true));
+        for (const call of calls) call.end(done());
+      });
+
+      test('is bounded: more objects than that wait, and none is lost', async () => {
+        const keys = Array.from({ length: CONCURRENCY + 2 }, () => newKey());
+        const before = rig.calls.length;
+        await Promise.all(keys.map((key) => rig.deliver(jsonOf(eventOf(key)))));
+        await eventually('as many as may', () => rig.calls.length === before + CONCURRENCY);
+        await sleep(300);
+        expect(rig.calls.length).toBe(before + CONCURRENCY);
+        for (const key of keys) (await callFor(rig, key)).end(done());
+      });
+    });
+
+    describe('a process of the function that is killed', () => {
+      test('in the middle of its work: the work is done again, when it has surely ended', async () => {
+        const key = newKey();
+        await rig.deliver(jsonOf(eventOf(key)));
+        const first = await callFor(rig, key);
+        await first.process.kill();
+        await rig.another();
+        await looksAgain(rig, key, RUN_LIMIT_MS + 20_000);
+        const calls = callsFor(rig, formatObjectKey(key));
+        calls.at(-1)?.end(done());
+        await rig.idle();
+        expect(calls.length).toBeLessThanOrEqual(2);
+      });
+
+      test('three times in a row: the event is not given up', async () => {
+        const key = newKey();
+        await rig.deliver(jsonOf(eventOf(key)));
+        for (let kill = 0; kill < 3; kill++) {
+          const calls = callsFor(rig, formatObjectKey(key));
+          if (calls.length <= kill && (await rig.effect(key)).timer !== undefined) break;
+          (await callFor(rig, key, kill).catch(() => undefined))?.process.kill().catch(() => undefined);
+          await rig.another();
+          await looksAgain(rig, key, RUN_LIMIT_MS + 20_000);
+        }
+        callsFor(rig, formatObjectKey(key)).at(-1)?.end(done());
+        await rig.idle();
+      });
+    });
+
+    test('a sender that is killed: what it began may not write when another has the object', async () => {
+      if (!rig.crashSender) return;
+      const key = newKey();
+      await rig.deliver(jsonOf(eventOf(key)));
+      const first = await callFor(rig, key);
+      await rig.crashSender();
+      await eventually('told to end', () => first.told.includes('LeaseLost'));
+      expect(await first.maySend()).toBe(false);
+      first.end(failed('told to end'));
+      await looksAgain(rig, key, RUN_LIMIT_MS + 60_000);
+      callsFor(rig, formatObjectKey(key)).at(-1)?.end(done());
+    });
+
+    test('a host that ends hands its work back', async () => {
+      const key = newKey();
+      await rig.deliver(jsonOf(eventOf(key)));
+      const call = await callFor(rig, key);
+      call.process.shutdown();
+      await eventually('told to end', () => call.told.includes('Shutdown'));
+      call.end(again(0, 'Shutdown'));
+      await eventually('it is due at once', async () => ((await rig.effect(key)).timer ?? 9_999) <= 0);
+      await rig.another();
+    });
+  });
+}
+
+const isNone = (timer: number | undefined): boolean => timer === undefined;
+
+function within(least: number, most: number): (timer: number | undefined) => boolean {
+  return (timer) => timer !== undefined && timer >= least && timer <= most;
+}
+
+/** Called once more, or sent back to the start, or due by a timer: each means that the object is looked at again. */
+async function looksAgain(rig: Rig, key: ReturnType<typeof newKey>, timeout = 30_000): Promise<void> {
+  const id = formatObjectKey(key);
+  const before = callsFor(rig, id).length;
+  await eventually(
+    `${key.name} is looked at again`,
+    async (seen) => {
+      const effect = await rig.effect(key);
+      const calls = callsFor(rig, id);
+      seen({ effect, calls: calls.length });
+      calls.slice(1).forEach((call) => call.end(done()));
+      return calls.length > Math.max(1, before) || effect.next.includes(OBJECT_CHANGED) || effect.timer !== undefined;
+    },
+    { timeout },
+  );
+}
