@@ -38,6 +38,7 @@ export async function dispatch(options: DispatchOptions): Promise<void> {
         token,
         ca,
         runLimitMs: env.RUN_LIMIT,
+        coldStartMs: env.COLD_START_LIMIT,
         concurrency: concurrencyOf(env, functionName),
         stop: stopping.signal,
         log: log.child({ function: functionName }),
@@ -45,7 +46,7 @@ export async function dispatch(options: DispatchOptions): Promise<void> {
     );
   const workers = startWorkers(
     queue,
-    dispatcherTimes(env.RUN_LIMIT, leaseTimes(env.LEASE_DURATION)),
+    dispatcherTimes(env.RUN_LIMIT, leaseTimes(env.LEASE_DURATION), env.COLD_START_LIMIT),
     {
       provider: name,
       functions: [...addresses.keys()],

@@ -37,7 +37,9 @@ export async function run(parts: Parts, options: RunOptions): Promise<void> {
     concurrency: (functionName) => concurrencyOf(env, functionName),
     runLimitMs: env.RUN_LIMIT,
     leaseMs: times.leaseMs,
-    longestLeaseMs: options.dispatched ? dispatcherTimes(env.RUN_LIMIT, times).leaseMs : times.leaseMs,
+    longestLeaseMs: options.dispatched
+      ? dispatcherTimes(env.RUN_LIMIT, times, env.COLD_START_LIMIT).leaseMs
+      : times.leaseMs,
     jobLockMs: env.JOB_LOCK_DURATION,
     stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
     kcpExternalUrl: env.KCP_EXTERNAL_URL,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DEFAULT_WORKSPACE_TUNING, type WorkspaceTuning } from '../../shared/kcp/workspace-port.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { COLD_START_LIMIT_MS } from '../../functions/tuning.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { parseGoDuration } from '../../shared/model/duration.ts';
 import type { RedisSettings } from '../../shared/queue/redis.ts';
@@ -79,6 +80,8 @@ const VARIABLES = z.object({
   /** Objects that a function works on at once in this process: a number, or `provider-install=5,20` for one apart. */
   CONCURRENCY: z.string().default(String(DEFAULT_CONCURRENCY)).transform(concurrencies),
   RUN_LIMIT: duration(RUN_LIMIT_MS, MAX_RUN_LIMIT_MS),
+  /** How long a request to a function that is served over HTTP may wait until the function has started. */
+  COLD_START_LIMIT: duration(COLD_START_LIMIT_MS),
   LEASE_DURATION: duration(LEASE_MS),
   JOB_LOCK_DURATION: duration(JOB_LOCK_MS),
   LOG_FILE: text,

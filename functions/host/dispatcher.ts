@@ -21,6 +21,8 @@ export interface DispatcherOptions {
   ca?: string | undefined;
   /** How long an invocation may take. */
   runLimitMs: number;
+  /** How long a request may wait until the function has started; default 30 s. */
+  coldStartMs?: number;
   /** Connections, and so invocations, at once. */
   concurrency: number;
   /** Fires when this process can't wait for answers any longer. */
@@ -35,12 +37,12 @@ export interface RunningDispatcher {
 
 /** Lets a function at an address do the invocations: sends the event, and takes the outcome from the reply. */
 export function createDispatcher(options: DispatcherOptions): RunningDispatcher {
-  const { ca, concurrency, runLimitMs } = options;
-  const timeout = COLD_START_LIMIT_MS + runLimitMs;
+  const { ca, concurrency, runLimitMs, coldStartMs = COLD_START_LIMIT_MS } = options;
+  const timeout = coldStartMs + runLimitMs;
   const agent = new Agent({
     connections: concurrency,
     pipelining: 1,
-    connect: { timeout: COLD_START_LIMIT_MS, ...(ca ? { ca } : {}) },
+    connect: { timeout: coldStartMs, ...(ca ? { ca } : {}) },
     headersTimeout: timeout,
     bodyTimeout: timeout,
   });

@@ -9,6 +9,8 @@ import { isRuntimeError } from '../../shared/errors.ts';
 import type { Hold } from '../../functions/step/hold.ts';
 import type { FromHost, HostOrder, ToHost } from './messages.ts';
 
+const COLD_START_MS = 2_000;
+
 /** One host of a function in a process of its own; what the function does is decided by the test, over IPC. */
 const order = JSON.parse(process.argv[2] as string) as HostOrder;
 const { provider, functionName, concurrency } = order;
@@ -61,6 +63,7 @@ if (order.kind === 'server') {
       ? createDispatcher({
           address: order.address,
           runLimitMs: order.runLimitMs,
+          coldStartMs: COLD_START_MS,
           concurrency,
           stop: stopping.signal,
           log,
@@ -68,7 +71,7 @@ if (order.kind === 'server') {
       : undefined;
   const workers: Workers = startWorkers(
     queue,
-    dispatcher ? dispatcherTimes(order.runLimitMs, times) : times,
+    dispatcher ? dispatcherTimes(order.runLimitMs, times, COLD_START_MS) : times,
     {
       provider,
       functions: [functionName],

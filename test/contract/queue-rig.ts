@@ -4,6 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import pino from 'pino';
+import { Sender } from '../../bridge/send/sender.ts';
+import { DEFAULT_TUNING } from '../../bridge/tuning.ts';
+import { startDuties } from '../../bridge/upkeep/duties.ts';
+import { EpochKeeper } from '../../bridge/upkeep/epoch.ts';
 import { type EventType, FUNCTION_NAMES } from '../../shared/events/catalogue.ts';
 import { parseServiceEvent } from '../../shared/events/service-event.ts';
 import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.ts';
@@ -28,6 +33,20 @@ export async function queueRig(host: 'worker' | 'dispatcher'): Promise<Rig> {
   const publisher = new BullPublisher(client, keys, () => undefined);
   const queues = FUNCTION_NAMES.map((name) => new Queue(queueName(name), { connection: client, prefix: keys.prefix }));
   const work = queues.find(({ name }) => name === FUNCTION) as Queue;
+
+  // Of the bridge what concerns the queue: timers, and parked objects whose holder has died.
+  const quiet = pino({ level: 'silent' });
+  const epoch = new EpochKeeper(state, { longestLeaseMs: 0, log: quiet, onChanged: () => undefined });
+  const bridge = new Sender(publisher, () => epoch.verified, { tuning: DEFAULT_TUNING, log: quiet });
+  const endDuties = startDuties({
+    redis: client,
+    state,
+    epoch,
+    sender: bridge,
+    resync: () => undefined,
+    tuning: { ...DEFAULT_TUNING, timerSweepMs: 60_000, parkedSweepMs: 300 },
+    log: quiet,
+  });
 
   const logFile = join(dir, 'hosts.log');
   const common = {
@@ -103,6 +122,8 @@ export async function queueRig(host: 'worker' | 'dispatcher'): Promise<Rig> {
     logged: () => readFileSync(logFile, 'utf8'),
     async stop() {
       await Promise.all(processes.map((process) => process.kill()));
+      endDuties();
+      await bridge.stop();
       await publisher.close();
       await Promise.all(queues.map((queue) => queue.close()));
       client.disconnect();
