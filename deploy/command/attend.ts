@@ -3,6 +3,7 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { serveHealth } from './health.ts';
 import type { Metrics } from './metrics.ts';
 import { serveMetrics } from './metrics-server.ts';
+import type { PublishPort } from './publish-endpoint.ts';
 import type { CommonOptions } from './setup.ts';
 import { toldToEnd } from './shutdown.ts';
 
@@ -21,6 +22,8 @@ export interface Attended {
   /** Says who may read metrics; undefined: only without `--metrics-secure`. */
   platform: KubeClient | undefined;
   metrics: Metrics;
+  /** Takes events by `POST /publish` beside the metrics; undefined: that is off. */
+  publish?: PublishPort | undefined;
   /** Why the process isn't ready; empty when it is. */
   problems: () => string[];
   log: Logger;

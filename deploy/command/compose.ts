@@ -4,6 +4,7 @@ import type { BridgeStats } from '../../bridge/part.ts';
 import type { BridgeTuning } from '../../bridge/tuning.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
+import type { ServiceEvent } from '../../shared/events/service-event.ts';
 import type { WorkspaceTuning } from '../../shared/kcp/workspace-port.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
@@ -54,6 +55,8 @@ export interface RunningRuntime {
   /** Why the process isn't ready; empty when it is. */
   ready(): string[];
   stats(): Promise<RuntimeStats>;
+  /** Puts an event on the queue, before background work. */
+  publish(event: ServiceEvent): Promise<void>;
   /** Takes no more work, lets running invocations end for a while, hands the rest back. */
   stop(): Promise<void>;
 }
@@ -97,6 +100,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   return {
     ready: () => [...queue.problems(), ...(bridge?.ready() ?? [])],
     stats: async () => ({ queue: await queue.stats(), bridge: bridge?.stats() }),
+    publish: (event) => queue.publisher.publish(event, 'user'),
     // Sources before sinks: nothing new comes in while the last steps send their events.
     async stop() {
       await bridge?.stop();

@@ -5,6 +5,7 @@ import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue
 import { redact } from '../../shared/redact.ts';
 import type { DispatchOptions } from './dispatch.ts';
 import type { OrphansOptions } from './orphans.ts';
+import type { PublishOptions } from './publish.ts';
 import type { Parts, RunOptions } from './run.ts';
 import type { ServeOptions } from './serve.ts';
 import type { CommonOptions } from './setup.ts';
@@ -49,6 +50,9 @@ function attended(name: string, description: string): Command {
 function worker(name: string, description: string): Command {
   return attended(name, description)
     .addOption(flag('leader-elect', 'several replicas choose one of them for each mode', false))
+    .addOption(
+      flag('publish-endpoint', 'take CloudEvents by POST /publish beside /metrics, from whom the platform lets', false),
+    )
     .addOption(flag('dispatched', 'functions are served over HTTP, so that leases last as long as a run may', false));
 }
 
@@ -82,6 +86,21 @@ attended('dispatch', 'takes events from the queue and sends them to where functi
   .option('--token-file <file>', 'bearer token for the functions')
   .option('--ca-file <file>', 'authority of their certificates')
   .action(async (options: DispatchOptions) => (await import('./dispatch.ts')).dispatch(options));
+command('publish', 'puts CloudEvents on the queue, or sends them to where a function is served')
+  .option('--object <namespace/name>', 'the object that the event is about')
+  .option('--workspace <logical cluster>', 'it is in this kcp workspace (default: on the onboarding cluster)')
+  .option('--uid <uid>', 'its metadata.uid (default: looked up)')
+  .option(
+    '--type <type>',
+    'object.changed, install.requested, delete.requested or teardown.requested',
+    'object.changed',
+  )
+  .option('--file <file>', 'CloudEvents in JSON in place of the flags above; - for standard input')
+  .option('--address <url>', 'send to where a function is served (default: to the queue)')
+  .option('--token-file <file>', 'bearer token for that address')
+  .option('--wait', 'show the flow until it ends; exit 1 when it failed', false)
+  .option('--timeout <duration>', 'how long to wait for the queue, and for the end of a flow', '2m')
+  .action(async (options: PublishOptions) => (await import('./publish.ts')).publish(options));
 command('orphans', 'lists what the provider has on the platform cluster for objects that are gone')
   .option('--delete', 'delete it', false)
   .action(async (options: OrphansOptions) => (await import('./orphans.ts')).orphans(options));

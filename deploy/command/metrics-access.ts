@@ -7,14 +7,18 @@ interface TokenReview {
   };
 }
 
-/** 200, or why not; in the order in which a reader can mend it. */
-export type MetricsAnswer = 200 | 401 | 403;
+/** 200, or why not; in the order in which a caller can mend it. */
+export type AccessAnswer = 200 | 401 | 403;
 
 /**
- * Whether the bearer may get `/metrics`, as the platform cluster says: who it is (TokenReview), and what that user may do
- * (SubjectAccessReview). A ClusterRole with `nonResourceURLs: ["/metrics"], verbs: ["get"]` grants it.
+ * Whether the bearer may do that, as the platform cluster says: who it is (TokenReview), and what that user may do
+ * (SubjectAccessReview). A ClusterRole with `nonResourceURLs: ["/metrics"], verbs: ["get"]` lets read metrics.
  */
-export async function mayReadMetrics(platform: KubeClient, authorization: string | undefined): Promise<MetricsAnswer> {
+export async function mayAccess(
+  platform: KubeClient,
+  authorization: string | undefined,
+  { path, verb }: { path: string; verb: string },
+): Promise<AccessAnswer> {
   const token = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1];
   if (!token) return 401;
   const { status } = await platform.post<TokenReview>('/apis/authentication.k8s.io/v1/tokenreviews', {
@@ -29,7 +33,7 @@ export async function mayReadMetrics(platform: KubeClient, authorization: string
     {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
-      spec: { user: username, uid, groups, extra, nonResourceAttributes: { path: '/metrics', verb: 'get' } },
+      spec: { user: username, uid, groups, extra, nonResourceAttributes: { path, verb } },
     },
   );
   return review.status?.allowed ? 200 : 403;

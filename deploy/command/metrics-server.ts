@@ -6,7 +6,8 @@ import type { Logger } from 'pino';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { parseBindAddress } from './bind-address.ts';
-import { mayReadMetrics } from './metrics-access.ts';
+import { mayAccess } from './metrics-access.ts';
+import { type PublishPort, servePublish } from './publish-endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
 import { CERTIFICATE_LOOK_MS } from './tuning.ts';
@@ -22,6 +23,8 @@ export interface MetricsServerOptions {
   /** Says who may read; undefined: this process knows no cluster, and serves without `secure` alone. */
   platform: KubeClient | undefined;
   metrics: Metrics;
+  /** Takes events by `POST /publish`; undefined: that is off. */
+  publish?: PublishPort | undefined;
   log: Logger;
 }
 
@@ -31,7 +34,7 @@ export interface MetricsServer {
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsServerOptions): Promise<MetricsServer | undefined> {
-  const { address, secure, certificate, provider, platform, metrics, log } = options;
+  const { address, secure, certificate, provider, platform, metrics, publish, log } = options;
   const bind = parseBindAddress(address, '--metrics-bind-address');
   if (!bind) return undefined;
   if (secure && !platform)
@@ -39,17 +42,24 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
       'INVALID_SETTINGS',
       '--metrics-secure: this command knows no cluster that could say who may read; set it to false',
     );
+  if (publish && !secure)
+    throw new RuntimeError(
+      'INVALID_SETTINGS',
+      '--publish-endpoint: needs --metrics-secure, which says who may publish',
+    );
   const read = (): KeyPair => (certificate ? readCertificate(certificate) : selfSignedCertificate(provider));
   const server = secure ? (fastify({ https: read() }) as unknown as FastifyInstance) : fastify();
   if (secure && platform)
     server.addHook('onRequest', async (request, reply) => {
-      const answer = await mayReadMetrics(platform, request.headers.authorization).catch((error: unknown) => {
-        log.warn({ problem: messageOf(error) }, 'who asks for metrics could not be checked');
+      const what = { path: request.url.split('?')[0] ?? '', verb: request.method.toLowerCase() };
+      const answer = await mayAccess(platform, request.headers.authorization, what).catch((error: unknown) => {
+        log.warn({ problem: messageOf(error) }, 'who asks could not be checked');
         return 503 as const;
       });
       if (answer !== 200) return reply.code(answer).send();
     });
   server.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  if (publish) servePublish(server, publish);
   await server.listen(bind);
   const file = secure && certificate ? join(certificate.folder, certificate.cert) : undefined;
   if (file)

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { type QueueKeys, queueKeys } from '../../shared/queue/keys.ts';
 import { BullPublisher } from '../../shared/queue/publisher.ts';
@@ -17,6 +18,8 @@ export interface Queue {
   readonly redis: Redis;
   readonly state: DeliveryState;
   readonly publisher: BullPublisher;
+  /** Resolves once Redis answers. @throws RuntimeError `NOT_READY` when it does not within that time */
+  ready(timeoutMs: number): Promise<void>;
   problems(): string[];
   /** Undefined while Redis is away. */
   stats(): Promise<QueueStats | undefined>;
@@ -43,6 +46,12 @@ export function openQueue(settings: RedisSettings, provider: string, log: Logger
     redis,
     state,
     publisher,
+    async ready(timeoutMs) {
+      if (redis.status === 'ready') return;
+      await once(redis, 'ready', { signal: AbortSignal.timeout(timeoutMs) }).catch(() => {
+        throw new RuntimeError('NOT_READY', `Redis did not answer within ${timeoutMs / 1_000} s`);
+      });
+    },
     problems: () => [
       ...(redis.status === 'ready' ? [] : ['Redis is not connected']),
       ...(eviction === undefined ? [] : [eviction]),

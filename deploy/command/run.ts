@@ -13,6 +13,7 @@ import { leaseTimes } from './workers.ts';
 export interface RunOptions extends AttendedOptions {
   leaderElect: boolean;
   dispatched: boolean;
+  publishEndpoint: boolean;
 }
 
 /** What one process does. */
@@ -53,7 +54,8 @@ export async function run(parts: Parts, options: RunOptions): Promise<void> {
   });
   metrics.watch(running.stats);
   const problems = (): string[] => [...onboarding.problems(), ...running.ready()];
-  await attend(options, { provider: provider.name, platform, metrics, problems, log });
+  const publish = options.publishEndpoint ? { provider: provider.name, publish: running.publish } : undefined;
+  await attend(options, { provider: provider.name, platform, metrics, publish, problems, log });
   onboarding.stop();
   await running.stop();
   log.info('stopped');

@@ -35,18 +35,33 @@ export interface DeliveredStep {
   durationMs: number;
 }
 
+/** What became of a job, for whoever follows a queue's events: BullMQ keeps it for a while. */
+export interface DeliveredJob {
+  /** As {@link formatObjectKey} writes it. */
+  object: string;
+  /** `held`: another invocation has the object, and sees to it that it is looked at again. */
+  end: 'done' | 'held' | 'again-from-the-start';
+  outcome?: Outcome;
+  durationMs?: number;
+}
+
 /**
  * The loop of one job: parse → lease → invoke → settle → parked? publish again → next events. Rejects only when Redis
  * does; BullMQ then runs the job again. Each rule is explained in the delivery protocol (CONTRIBUTING.md).
  */
-export async function deliver(data: unknown, priority: Priority, ports: DeliveryPorts): Promise<void> {
+export async function deliver(
+  data: unknown,
+  priority: Priority,
+  ports: DeliveryPorts,
+): Promise<DeliveredJob | undefined> {
   const event = await accept(data, ports);
-  if (!event) return;
+  if (!event) return undefined;
   const { key } = event;
+  const object = formatObjectKey(key);
   const lease = await ObjectLease.acquire(ports.state, key, ports.times);
   if (!lease) {
     ports.log.debug({ object: displayKey(key) }, 'held by another invocation: parked');
-    return;
+    return { object, end: 'held' };
   }
   const publishAgain = (reason: Reason, as: Priority) =>
     ports.publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason, traceparent: event.traceparent }), as);
@@ -54,7 +69,7 @@ export async function deliver(data: unknown, priority: Priority, ports: Delivery
     // The event loop stood still for as long as the lease lasts.
     lease.end();
     await publishAgain('LeaseLost', priority);
-    return;
+    return { object, end: 'again-from-the-start' };
   }
   const { outcome, durationMs } = await timed(() =>
     withWinnerLock(ports.state, winnerLockOf(ports.functionName, key), ports.times.leaseMs, () =>
@@ -68,18 +83,19 @@ export async function deliver(data: unknown, priority: Priority, ports: Delivery
   if (parked === undefined) {
     ports.log.warn({ object: displayKey(key) }, 'the lease was lost during the invocation');
     await publishAgain('LeaseLost', priority);
-    return;
+    return { object, end: 'again-from-the-start', outcome, durationMs };
   }
+  const job: DeliveredJob = { object, end: 'done', outcome, durationMs };
   // Still held: whoever came for it meanwhile is told by the bridge, once it is free.
-  if (settlement.heldMs) return;
+  if (settlement.heldMs) return job;
   if (parked > 0) {
     // A change that came meanwhile. The mark goes after it was published, and only if nobody parked again.
     await publishAgain('Parked', 'user');
-    await ports.state.forgetParked({ key, member: formatObjectKey(key), score: String(parked) });
+    await ports.state.forgetParked({ key, member: object, score: String(parked) });
     // From the start the same next step is found, with the change in view: sent as well, it would be done twice.
-    return;
+    return { ...job, end: 'again-from-the-start' };
   }
-  if (outcome.kind !== 'done') return;
+  if (outcome.kind !== 'done') return job;
   for (const type of outcome.next)
     await ports.publisher.publish(
       serviceEvent(type, key, {
@@ -89,6 +105,7 @@ export async function deliver(data: unknown, priority: Priority, ports: Delivery
       }),
       priority,
     );
+  return job;
 }
 
 /** The event if this function can work on it. Others are logged, and none is lost. */
