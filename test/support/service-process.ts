@@ -9,10 +9,10 @@ import { PROVIDER_NAMESPACE } from './service.ts';
 export const JOURNAL_FILE = 'JOURNAL_FILE';
 export const HOLD_FOLDER = 'HOLD_FOLDER';
 
-const ROOT = join(import.meta.dirname, '..', '..');
+export const ROOT = join(import.meta.dirname, '..', '..');
 export const COMMAND = join(ROOT, 'deploy', 'command', 'main.ts');
 export const FOO_MODULE = join(ROOT, 'functions', 'providers', 'foo', 'provider.ts');
-const JOURNALLED_MODULE = join(import.meta.dirname, 'providers', 'journalled-foo.ts');
+export const JOURNALLED_MODULE = join(import.meta.dirname, 'providers', 'journalled-foo.ts');
 export const LEAKY_MODULE = join(import.meta.dirname, 'providers', 'leaky-foo.ts');
 
 export interface ServiceProcess extends ManagedProcess {
