@@ -20,7 +20,10 @@ async function problemsOf(examples: readonly { where: string; code: string }[]):
   try {
     writeFileSync(
       join(folder, 'tsconfig.json'),
-      JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), include: ['*.mts'] }),
+      JSON.stringify({
+        extends: join(ROOT, 'tsconfig.json'),
+        include: ['*.mts', join(ROOT, 'test/support/global-setup.ts')],
+      }),
     );
     for (const [index, example] of examples.entries()) {
       const from = relative(folder, join(ROOT, 'test/e2e'));
