@@ -8,6 +8,9 @@ const REDIS_ONLY = ['contract/*.test.ts', 'integration/queue/*.test.ts', 'integr
 /** Real servers on a shared machine: where nobody can look at a failure, it has to happen twice. */
 const retry = process.env['CI'] ? 1 : 0;
 
+/** Longer than a wait takes at most (`support/wait.ts`), so that what it says is what a failure shows. */
+const slow = { pool: 'forks', retry, testTimeout: 120_000, hookTimeout: 180_000 } as const;
+
 /** `unit` needs nothing but Node, `queue` a redis-server; `real` starts real control planes (see `control-planes/`). */
 export default defineConfig({
   root,
@@ -15,23 +18,17 @@ export default defineConfig({
     reporters: ['default', './support/totals-reporter.ts'],
     projects: [
       { root, test: { name: 'unit', include: ['unit/**/*.test.ts'] } },
-      {
-        root,
-        test: { name: 'queue', include: REDIS_ONLY, pool: 'forks', retry, testTimeout: 120_000, hookTimeout: 120_000 },
-      },
+      { root, test: { ...slow, name: 'queue', include: REDIS_ONLY } },
       {
         root,
         test: {
+          ...slow,
           name: 'real',
           include: ['integration/**/*.test.ts', 'e2e/**/*.test.ts'],
           exclude: REDIS_ONLY,
           globalSetup: ['support/global-setup.ts'],
-          pool: 'forks',
-          retry,
           // All files share one kcp, and two cores.
           maxWorkers: 2,
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
         },
       },
     ],

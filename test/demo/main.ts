@@ -12,16 +12,7 @@ import { createRunFolder } from '../support/run-folder.ts';
 import { installProvider, PROVIDER_NAMESPACE } from '../support/service.ts';
 import { printPlayground, writeTenantKubeconfig } from './playground.ts';
 import { heading, printStep, say, table, timed } from './print.ts';
-import {
-  type Actor,
-  createFoo,
-  kcpActor,
-  RESULT_HEADER,
-  resultRow,
-  standardActor,
-  whenGone,
-  whenReady,
-} from './scene.ts';
+import { type Actor, kcpActor, RESULT_HEADER, resultRow, standardActor } from './scene.ts';
 import { teardownOrder, watchTeardown } from './teardown.ts';
 
 /** Short, so that a Redis that has just been started is trusted soon. */
@@ -71,8 +62,8 @@ async function demo(onceOnly: boolean, stack: AsyncDisposableStack, folder: stri
   const actors: Actor[] = [standard, inKcp];
 
   heading('One Foo in each mode. A line a step: when, mode, object, event, function, duration, decision');
-  await Promise.all(actors.map((actor) => createFoo(actor, `hello ${actor.name}`)));
-  await Promise.all(actors.map(whenReady));
+  await Promise.all(actors.map(({ orders, name }) => orders.create(name, `hello ${name}`)));
+  await Promise.all(actors.map(({ orders, name }) => orders.untilReady(name)));
   const workload = await landscape.clusterClient(SYSTEM_NAMESPACE, 'workload');
   heading('Both are Ready');
   table([RESULT_HEADER, ...(await Promise.all(actors.map((actor) => resultRow(actor, workload))))]);
@@ -86,8 +77,8 @@ async function demo(onceOnly: boolean, stack: AsyncDisposableStack, folder: stri
 async function removeAll(landscape: Landscape, actors: Actor[], workload: Landscape['platform']['client']) {
   const history = await watchTeardown(landscape.platform.client, workload, actors);
   heading('Deleting both');
-  await Promise.all(actors.map(({ home, name, namespace }) => home.delete(foo.api.type, name, { namespace })));
-  await Promise.all(actors.map(whenGone));
+  await Promise.all(actors.map(({ orders, name }) => orders.remove(name)));
+  await Promise.all(actors.map(({ orders, name }) => orders.untilGone(name)));
   history.stop();
   for (const actor of actors) {
     heading(`Order of the teardown, ${actor.mode} mode`);

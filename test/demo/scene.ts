@@ -1,12 +1,11 @@
 import { configMapName, foo } from '../../functions/providers/foo/provider.ts';
-import { isNotFound } from '../../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
-import { API_EXPORTS, CONFIG_MAPS } from '../../shared/kube/resources.ts';
+import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace, workspaceNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import type { Landscape } from '../support/landscape.ts';
-import { eventually } from '../support/wait.ts';
+import { type Orders, ordersIn } from '../support/orders.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
 
 /** One Foo, where it lives, and where its ConfigMaps have to be. */
@@ -20,9 +19,9 @@ export interface Actor {
   configMap: string;
   /** The tenant's namespace on the platform cluster. */
   tenantNamespace: string;
+  /** What the tenant does. */
+  orders: Orders;
 }
-
-const TIMEOUT_MS = 90_000;
 
 /** A tenant on the onboarding cluster: a control plane, and a Foo named after it. */
 export async function standardActor(landscape: Landscape): Promise<Actor> {
@@ -35,17 +34,13 @@ export async function standardActor(landscape: Landscape): Promise<Actor> {
     endUser: client,
     configMap: configMapName(`${namespace}/${name}`),
     tenantNamespace: mcpNamespace(name, namespace),
+    orders: ordersIn(landscape.onboarding.client, foo.api.type, namespace),
   };
 }
 
 /** A tenant with a kcp workspace that binds the provider's APIExport. */
 export async function kcpActor(landscape: Landscape): Promise<Actor & { workspace: TenantWorkspace }> {
   const exportName = foo.kcp?.exportName ?? '';
-  await eventually(
-    'the runtime has provisioned its APIExport',
-    () => landscape.services.client.get(API_EXPORTS, exportName),
-    { timeout: TIMEOUT_MS },
-  );
   const workspace = await landscape.createTenantWorkspace('bob');
   await landscape.bind(workspace, exportName);
   return {
@@ -56,42 +51,9 @@ export async function kcpActor(landscape: Landscape): Promise<Actor & { workspac
     endUser: workspace.client,
     configMap: configMapName(workspace.logicalCluster),
     tenantNamespace: workspaceNamespace(foo.name, workspace.logicalCluster),
+    orders: ordersIn(workspace.client, foo.api.type, 'default'),
     workspace,
   };
-}
-
-export async function createFoo({ home, namespace, name }: Actor, value: string): Promise<void> {
-  await eventually(
-    'the type Foo is served',
-    () => home.list(foo.api.type).catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error))),
-    { timeout: TIMEOUT_MS },
-  );
-  await home.create(foo.api.type, { metadata: { namespace, name }, spec: { foo: value } } as KubeObject);
-}
-
-export function whenReady({ home, namespace, name, mode }: Actor): Promise<ServiceObject> {
-  return eventually(
-    `${mode} Foo ${namespace}/${name} is Ready`,
-    async (seen) => {
-      const object = await home.get<ServiceObject>(foo.api.type, name, namespace);
-      seen(object?.status);
-      const current = object?.status?.observedGeneration === object?.metadata.generation;
-      return current && object?.status?.phase === 'Ready' && object;
-    },
-    { timeout: TIMEOUT_MS },
-  );
-}
-
-export function whenGone({ home, namespace, name, mode }: Actor): Promise<true> {
-  return eventually<true>(
-    `${mode} Foo ${namespace}/${name} is gone`,
-    async (seen) => {
-      const object = await home.get<ServiceObject>(foo.api.type, name, namespace);
-      seen(object?.status);
-      return object === undefined;
-    },
-    { timeout: TIMEOUT_MS },
-  );
 }
 
 /** A line of the table that shows the result. */

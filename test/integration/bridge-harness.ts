@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { type ConnectionOptions, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import pino, { type Logger } from 'pino';
@@ -15,8 +14,7 @@ import { queueKeys, queueName } from '../../shared/queue/keys.ts';
 import { BullPublisher } from '../../shared/queue/publisher.ts';
 import { senderConnection, workerConnection } from '../../shared/queue/redis.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
-import { freePort } from '../control-planes/ports.ts';
-import { type ManagedProcess, startProcess } from '../control-planes/processes.ts';
+import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { connectRedis } from '../support/connect-redis.ts';
 import { installCrds, openmcpCrds } from '../support/crds.ts';
 import { eventually } from '../support/wait.ts';
@@ -26,47 +24,19 @@ import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts'
 export const NAMESPACE = 'default';
 const KEYS = queueKeys(foo.name);
 
-export interface RedisServer {
-  readonly url: string;
-  readonly process: ManagedProcess;
-  /** Another, empty server at the same address. */
-  restart(): Promise<RedisServer>;
-}
-
-/** A Redis without a disk: after a restart it is empty. */
-async function startRedis(dir: string, port?: number): Promise<RedisServer> {
-  const chosen = port ?? (await freePort());
-  const url = `redis://127.0.0.1:${chosen}`;
-  const process = await startProcess({
-    name: 'redis',
-    command: 'redis-server',
-    args: ['--port', String(chosen), '--save', '', '--appendonly', 'no', '--bind', '127.0.0.1'],
-    logFile: join(dir, 'redis.log'),
-    ready: async () => {
-      const redis = await connectRedis(
-        { ...senderConnection({ url }), retryStrategy: () => undefined },
-        () => undefined,
-      );
-      redis.disconnect();
-      return true;
-    },
-  });
-  return { url, process, restart: () => startRedis(dir, chosen) };
-}
-
 /** What a function's worker would get, in the order in which it gets it. */
 export class Receiver {
   readonly events: ServiceEvent[] = [];
   readonly #worker: Worker;
 
-  constructor(redis: RedisServer) {
+  constructor({ url }: StartedRedis) {
     this.#worker = new Worker(
       queueName('resolve-credentials'),
       async (job: Job) => {
         const event = parseServiceEvent(job.data);
         if ('type' in event) this.events.push(event);
       },
-      { connection: workerConnection({ url: redis.url }) as ConnectionOptions, prefix: KEYS.prefix, concurrency: 10 },
+      { connection: workerConnection({ url }) as ConnectionOptions, prefix: KEYS.prefix, concurrency: 10 },
     );
     this.#worker.on('error', () => undefined);
   }
@@ -101,7 +71,7 @@ export interface RunningBridge {
 
 /** The real bridge as a process composes it, with short times. */
 export async function runBridge(
-  server: RedisServer,
+  server: StartedRedis,
   options: Pick<BridgeOptions, 'platform' | 'onboarding'>,
   tuning: Partial<BridgeTuning> = {},
 ): Promise<RunningBridge> {
@@ -149,8 +119,7 @@ export function becomesReady({ bridge }: RunningBridge): Promise<boolean> {
 
 /** A running bridge, its Redis, and who receives its events. */
 export interface Rig {
-  /** Another one after a restart. */
-  redis: RedisServer;
+  readonly redis: StartedRedis;
   readonly receiver: Receiver;
   readonly running: RunningBridge;
   stop(): Promise<void>;
@@ -164,19 +133,18 @@ export async function startRig(
 ): Promise<Rig> {
   await using started = new AsyncDisposableStack();
   const [redis] = await Promise.all([
-    startRedis(dir),
+    startRedis({ dir }),
     installCrds(clusters.platform, [...openmcpCrds('clusters.'), foo.config.crd() as KubeObject]),
     installCrds(clusters.onboarding, [foo.api.crd() as KubeObject]),
   ]);
-  const current = { redis };
-  started.defer(() => current.redis.process.stop());
+  started.defer(() => redis.stop());
   const receiver = new Receiver(redis);
   started.defer(() => receiver.close());
   const running = await runBridge(redis, clusters, tuning);
   started.defer(() => running.stop());
   await becomesReady(running);
   const all = started.move();
-  return Object.assign(current, { receiver, running, stop: () => all.disposeAsync() });
+  return { redis, receiver, running, stop: () => all.disposeAsync() };
 }
 
 /** Creates workspaces below a new one of that name. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { foo } from '../../functions/providers/foo/provider.ts';
 import { API_EXPORT_ENDPOINT_SLICES, API_EXPORTS, SECRETS } from '../../shared/kube/resources.ts';
@@ -39,7 +40,10 @@ beforeAll(async () => {
   [platform, onboarding, services] = await Promise.all([create('platform'), create('onboarding'), create('services')]);
   tenants = await Promise.all([create('tenant-1'), create('tenant-2')]);
   kubeconfig = await createKcpIdentity(services.client, kcp, 'runtime');
-  rig = await startRig(inject('runFolder'), { platform: platform.client, onboarding: onboarding.client });
+  rig = await startRig(join(inject('runFolder'), 'bridge-kcp'), {
+    platform: platform.client,
+    onboarding: onboarding.client,
+  });
   ({ receiver, running } = rig);
 }, 180_000);
 

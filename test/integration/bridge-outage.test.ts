@@ -115,14 +115,14 @@ test('a type that is deleted and installed again is followed again, and its abse
 });
 
 test('a Redis that froze is noticed, and what changed meanwhile is told once it goes on', async () => {
-  rig.redis.process.signal('SIGSTOP');
+  rig.redis.signal('SIGSTOP');
   const since = receiver.events.length;
   try {
     await client.mergePatch(FOOS, 'untouched', { spec: { foo: 'frozen' } }, { namespace: NAMESPACE });
     const problem = await eventually('not ready', () => running.bridge.ready()[0], { timeout: 40_000 });
     expect(problem).toContain('queue:');
   } finally {
-    rig.redis.process.signal('SIGCONT');
+    rig.redis.signal('SIGCONT');
   }
   await receiver.next('untouched', 'Changed', since);
   await becomesReady(running);

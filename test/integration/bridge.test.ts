@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { foo } from '../../functions/providers/foo/provider.ts';
@@ -34,7 +35,7 @@ beforeAll(async () => {
   const create = await workspacesBelow(connectKcp(inject('kcpKubeconfig')), 'bridge');
   const workspaces = await Promise.all([create('platform'), create('onboarding')]);
   [platform, onboarding] = workspaces.map(({ client }) => client) as [HttpKubeClient, HttpKubeClient];
-  rig = await startRig(inject('runFolder'), { platform, onboarding });
+  rig = await startRig(join(inject('runFolder'), 'bridge'), { platform, onboarding });
   ({ receiver, running } = rig);
 }, 120_000);
 
@@ -208,14 +209,14 @@ test('while Redis is away changes are remembered, one for an object, and the bri
   const names = Array.from({ length: 10 }, (_, index) => `away-${index}`);
   for (const name of names) await orderFoo(name);
   await Promise.all(names.map((name) => receiver.next(name, 'Added')));
-  await rig.redis.process.kill();
+  await rig.redis.kill();
   for (let change = 0; change < 5; change++)
     await Promise.all(names.map((name) => patchFoo(name, { spec: { foo: `away-${change}` } })));
   const problems = await eventually('not ready', () => running.bridge.ready()[0]);
   expect(problems).toMatch(/queue: Redis is not connected \(\d+ objects wait\)/);
   expect(running.bridge.healthy()).toBe(true);
   const since = receiver.events.length;
-  rig.redis = await rig.redis.restart();
+  await rig.redis.restartEmpty();
   await becomesReady(running);
   for (const name of names) await receiver.next(name, 'Changed', since);
   // The new server is empty: what settled before is told as well.
