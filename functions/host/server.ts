@@ -1,4 +1,4 @@
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { type FunctionName, OBJECT_CHANGED, RECEIVER } from '../../shared/events/catalogue.ts';
@@ -11,6 +11,7 @@ import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
 import { BUSY_RETRY_SECONDS, SERVER_LOOK_MS } from '../tuning.ts';
 import type { TokenFile } from './bearer.ts';
 import type { DeliveredStep, Invoke } from './deliver.ts';
+import { plainFastify } from './plain-fastify.ts';
 import { ServerHold } from './server-hold.ts';
 
 export interface ServerOptions {
@@ -49,7 +50,7 @@ export interface FunctionServer {
  */
 export function createFunctionServer(options: ServerOptions): FunctionServer {
   const { functionName, concurrency, problems = () => [], token, log } = options;
-  const app = fastify({ bodyLimit: MAX_EVENT_BYTES, forceCloseConnections: 'idle' });
+  const app = plainFastify({ bodyLimit: MAX_EVENT_BYTES, forceCloseConnections: 'idle' });
   const working = new Map<string, ServerHold>();
   let draining = false;
   app.removeAllContentTypeParsers();

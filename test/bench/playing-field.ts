@@ -144,7 +144,7 @@ export async function startCommand(
     args: [...node, main, ...args, '--provider', provider, '--provider-name', 'foo', portFlag, `127.0.0.1:${port}`],
     logFile: join(field.folder, `bench-${++started}-${args[0]}.log`),
     cwd,
-    env: { ...field.env, REDIS_URL: field.redis.url, ...env },
+    env: { ...field.env, REDIS_URL: field.redis.url, MALLOC_ARENA_MAX: '1', ...env },
     ready: () => answersOk(`http://127.0.0.1:${port}/readyz`),
   });
   return Object.assign(managed, { readyAfterMs: performance.now() - begin, port });
