@@ -127,7 +127,9 @@ async function toAddress(events: readonly ServiceEvent[], address: string, token
   const outcomes: Outcome[] = [];
   for (const event of events) {
     const headers = { ...httpEvent(event).headers, ...(token ? { authorization: `Bearer ${token}` } : {}) };
-    const response = await fetch(address, { method: 'POST', headers });
+    const response = await fetch(address, { method: 'POST', headers }).catch((error: Error) => {
+      throw new RuntimeError('NOT_READY', `${address}: ${messageOf(error.cause ?? error)}`);
+    });
     const body = await response.text();
     if (response.status !== 200)
       throw new RuntimeError('NOT_READY', `${address}: ${response.status} ${body.slice(0, 300)}`);

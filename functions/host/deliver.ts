@@ -1,6 +1,12 @@
 import type { Logger } from 'pino';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
-import { type FunctionName, OBJECT_CHANGED, type Reason, RECEIVER } from '../../shared/events/catalogue.ts';
+import {
+  type FunctionName,
+  OBJECT_CHANGED,
+  type Reason,
+  reasonOfNext,
+  RECEIVER,
+} from '../../shared/events/catalogue.ts';
 import { MAX_EVENT_BYTES } from '../../shared/events/http-event.ts';
 import { parseServiceEvent, type ServiceEvent, serviceEvent } from '../../shared/events/service-event.ts';
 import { displayKey, formatObjectKey } from '../../shared/model/object-key.ts';
@@ -99,7 +105,7 @@ export async function deliver(
   for (const type of outcome.next)
     await ports.publisher.publish(
       serviceEvent(type, key, {
-        reason: type === OBJECT_CHANGED ? 'PreconditionFailed' : 'NextStep',
+        reason: reasonOfNext(type),
         generation: event.generation,
         traceparent: event.traceparent,
       }),

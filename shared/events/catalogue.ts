@@ -52,3 +52,8 @@ export type Reason =
   | 'PreconditionFailed'
   | 'NextStep'
   | 'Published';
+
+/** Why a function's next event is sent: it goes on, or found that it was not its turn. */
+export function reasonOfNext(type: EventType): Reason {
+  return type === OBJECT_CHANGED ? 'PreconditionFailed' : 'NextStep';
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RuntimeError } from '../errors.ts';
 import { formatObjectKey } from '../model/object-key.ts';
-import type { EventType } from './catalogue.ts';
+import { type EventType, reasonOfNext } from './catalogue.ts';
 import type { HttpHeaders } from './http-event.ts';
 import type { Outcome } from './outcome.ts';
 import { parseServiceEvent, type ServiceEvent, serviceEvent, toCloudEvent } from './service-event.ts';
@@ -32,7 +32,7 @@ export function toReply(outcome: Outcome, event: Pick<ServiceEvent, 'key' | 'gen
   }
   const { key, generation, traceparent } = event;
   const events = outcome.next.map((type) =>
-    toCloudEvent(serviceEvent(type, key, { reason: 'NextStep', generation, traceparent })).toJSON(),
+    toCloudEvent(serviceEvent(type, key, { reason: reasonOfNext(type), generation, traceparent })).toJSON(),
   );
   if (events.length === 0) return { headers, body: '' };
   const [only, ...more] = events;

@@ -1,8 +1,7 @@
-import type { EventType, FunctionName } from '../../shared/events/catalogue.ts';
-import type { Outcome } from '../../shared/events/outcome.ts';
+import { type EventType, type FunctionName, INSTALL_REQUESTED, OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
+import { done, type Outcome } from '../../shared/events/outcome.ts';
 import { type ServiceEvent, serviceEvent, toCloudEvent } from '../../shared/events/service-event.ts';
 import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.ts';
-import { INSTALL_REQUESTED } from '../../shared/events/catalogue.ts';
 import type { Call } from './hosts.ts';
 import { eventually } from '../support/wait.ts';
 
@@ -87,4 +86,21 @@ export async function answered(rig: Rig, outcome: Outcome | Error, key = newKey(
   else call.end(outcome);
   await rig.idle();
   return rig.effect(key);
+}
+
+/** Called once more, or sent back to the start, or due by a timer: each means that the object is looked at again. */
+export async function looksAgain(rig: Rig, key: ReturnType<typeof newKey>, timeout = 30_000): Promise<void> {
+  const id = formatObjectKey(key);
+  const before = callsFor(rig, id).length;
+  await eventually(
+    `${key.name} is looked at again`,
+    async (seen) => {
+      const effect = await rig.effect(key);
+      const calls = callsFor(rig, id);
+      seen({ effect, calls: calls.length });
+      calls.slice(1).forEach((call) => call.end(done()));
+      return calls.length > Math.max(1, before) || effect.next.includes(OBJECT_CHANGED) || effect.timer !== undefined;
+    },
+    { timeout },
+  );
 }

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  DELETE_REQUESTED,
-  type EventType,
-  INSTALL_REQUESTED,
-  OBJECT_CHANGED,
-  TEARDOWN_REQUESTED,
-} from '../../shared/events/catalogue.ts';
+import { DELETE_REQUESTED, type EventType, OBJECT_CHANGED, TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import { again, done, failed, type Outcome, waiting } from '../../shared/events/outcome.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { eventually } from '../support/wait.ts';
@@ -19,11 +13,11 @@ import {
   jsonOf,
   type MakeRig,
   newKey,
+  looksAgain,
   type Rig,
   RUN_LIMIT_MS,
 } from './rig.ts';
-
-const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+import { eventsOf } from './suite-events.ts';
 
 /** What every host of a function does, whatever it is. */
 export function contract(name: string, makeRig: MakeRig): void {
@@ -79,97 +73,7 @@ export function contract(name: string, makeRig: MakeRig): void {
       });
     });
 
-    describe('an event', () => {
-      test('reaches the function with all that it says', async () => {
-        const key = newKey({ mode: 'kcp', namespace: 'default' });
-        const event = eventOf(key, { generation: 42, traceparent: TRACEPARENT, reason: 'Changed' });
-        await rig.deliver(jsonOf(event));
-        const call = await callFor(rig, key);
-        call.end(done());
-        expect(call.event).toEqual(event);
-      });
-
-      test('of an object with the longest names reaches it', async () => {
-        const key = newKey({ namespace: 'n'.repeat(63), name: `${'a'.repeat(250)}.b` });
-        await rig.deliver(jsonOf(eventOf(key)));
-        (await callFor(rig, key)).end(done());
-      });
-
-      test('delivered twice is worked on once at a time, and the second is not lost', async () => {
-        const key = newKey();
-        const json = jsonOf(eventOf(key));
-        await rig.deliver(json);
-        const first = await callFor(rig, key);
-        await rig.deliver(json);
-        await sleep(300);
-        expect(callsFor(rig, formatObjectKey(key))).toHaveLength(1);
-        first.end(done());
-        await looksAgain(rig, key);
-      });
-
-      test('that comes while its object is worked on for long is not lost', async () => {
-        const key = newKey();
-        await rig.deliver(jsonOf(eventOf(key)));
-        const first = await callFor(rig, key);
-        await rig.deliver(jsonOf(eventOf(key, { generation: 2 })));
-        await sleep(2_000);
-        expect(await first.maySend()).toBe(true);
-        first.end(done());
-        await looksAgain(rig, key);
-      });
-
-      test.each<[string, Record<string, unknown>]>([
-        ['an unknown minor attribute', { somethingelse: 'x' }],
-        ['data', { data: { spec: 'nobody reads it' }, datacontenttype: 'application/json' }],
-        ['a time', { time: '2026-01-01T00:00:00Z' }],
-      ])('with %s is taken', async (_name, attributes) => {
-        const key = newKey();
-        await rig.deliver(jsonOf(eventOf(key), attributes));
-        (await callFor(rig, key)).end(done());
-      });
-
-      test('of a version that only a newer process knows is handed back, and not worked on', async () => {
-        const key = newKey();
-        const type = INSTALL_REQUESTED.replace('.v1', '.v2');
-        await rig.deliver(jsonOf(eventOf(key), { type }));
-        await eventually('it is looked at again', async () => ((await rig.effect(key)).timer ?? 0) > 5_000);
-        expect(callsFor(rig, formatObjectKey(key))).toEqual([]);
-      });
-
-      test('for another function starts over', async () => {
-        const key = newKey();
-        await rig.deliver(jsonOf(eventOf(key, { type: DELETE_REQUESTED })));
-        await eventually('sent back', async () => (await rig.effect(key)).next.includes(OBJECT_CHANGED));
-        expect(callsFor(rig, formatObjectKey(key))).toEqual([]);
-      });
-
-      const sound = jsonOf(eventOf(newKey()));
-      test.each<[string, unknown]>([
-        ['nothing', null],
-        ['a number', 7],
-        ['a list', [sound]],
-        ['an empty object', {}],
-        ['no source', { ...sound, source: undefined }],
-        ['a source of somebody else', { ...sound, source: '/somebody/else' }],
-        ['no subject', { ...sound, subject: undefined }],
-        ['a subject that leaves its path', { ...sound, subject: '../secrets' }],
-        ['no uid', { ...sound, objectuid: undefined }],
-        ['an older specversion', { ...sound, specversion: '0.3' }],
-        ['a specversion that does not exist', { ...sound, specversion: '2.0' }],
-        ['a type of somebody else', { ...sound, type: 'com.example.other' }],
-        ['another provider', { ...sound, source: '/serviceproviders/bar/standard/onboarding' }],
-        ['more bytes than an event has', { ...sound, comment: 'x'.repeat(100_000) }],
-      ])('%s is refused, said, and holds up nothing', async (_name, data) => {
-        const before = rig.calls.length;
-        await rig.deliver(data);
-        const key = newKey();
-        await rig.deliver(jsonOf(eventOf(key)));
-        (await callFor(rig, key)).end(done());
-        await rig.idle();
-        expect(rig.calls.length).toBe(before + 1);
-        expect(rig.logged()).toMatch(/refused|not taken/);
-      });
-    });
+    eventsOf(() => rig);
 
     describe('the hold on an object', () => {
       test('lasts as long as the work, longer than a lease', async () => {
@@ -260,21 +164,4 @@ const isNone = (timer: number | undefined): boolean => timer === undefined;
 
 function within(least: number, most: number): (timer: number | undefined) => boolean {
   return (timer) => timer !== undefined && timer >= least && timer <= most;
-}
-
-/** Called once more, or sent back to the start, or due by a timer: each means that the object is looked at again. */
-async function looksAgain(rig: Rig, key: ReturnType<typeof newKey>, timeout = 30_000): Promise<void> {
-  const id = formatObjectKey(key);
-  const before = callsFor(rig, id).length;
-  await eventually(
-    `${key.name} is looked at again`,
-    async (seen) => {
-      const effect = await rig.effect(key);
-      const calls = callsFor(rig, id);
-      seen({ effect, calls: calls.length });
-      calls.slice(1).forEach((call) => call.end(done()));
-      return calls.length > Math.max(1, before) || effect.next.includes(OBJECT_CHANGED) || effect.timer !== undefined;
-    },
-    { timeout },
-  );
 }

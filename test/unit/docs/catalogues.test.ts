@@ -85,7 +85,8 @@ describe('README.md lists exactly', () => {
       preset === undefined ? [] : names.map((name): [string, unknown] => [name, preset]),
     );
     const asText = ([name, value]: [string, unknown]): string => {
-      const ms = typeof value === 'string' ? (parseGoDuration(value) ?? value) : value;
+      const one: unknown = value instanceof Map ? value.get('') : value;
+      const ms = typeof one === 'string' ? (parseGoDuration(one) ?? one) : one;
       return `${name}=${String(ms)}`;
     };
     expect(shown.map(asText).toSorted()).toEqual(defaults.map(asText).toSorted());
@@ -93,7 +94,7 @@ describe('README.md lists exactly', () => {
 
   test('the flags', () => {
     const source = textOf('deploy/command/main.ts');
-    const flags = [...source.matchAll(/\.option\(\s*'--([a-z-]+)|\bflag\('([a-z-]+)'/g)];
+    const flags = [...source.matchAll(/\.(?:requiredO|o)ption\(\s*'--([a-z-]+)|\bflag\('([a-z-]+)'/g)];
     expect(column('Flags', 0).toSorted()).toEqual(unique(flags.map(([, plain, bool]) => `--${plain ?? bool}`)));
   });
 

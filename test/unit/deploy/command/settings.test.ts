@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { workspaceTuning, parseEnvironment, redisSettings } from '../../../../deploy/command/settings.ts';
+import {
+  concurrencyOf,
+  workspaceTuning,
+  parseEnvironment,
+  redisSettings,
+} from '../../../../deploy/command/settings.ts';
 import { isRuntimeError, messageOf } from '../../../../shared/errors.ts';
 
 const REDIS_URL = 'redis://localhost:6379';
@@ -26,7 +31,8 @@ describe('the environment', () => {
       TOKEN_RENEWAL_THRESHOLD: 0.8,
       TEARDOWN_PATIENCE: 600_000,
       POD_NAMESPACE: 'default',
-      CONCURRENCY: 20,
+      CONCURRENCY: new Map([['', 20]]),
+      COLD_START_LIMIT: 30_000,
       RUN_LIMIT: 60_000,
       LEASE_DURATION: 15_000,
       JOB_LOCK_DURATION: 15_000,
@@ -45,6 +51,15 @@ describe('the environment', () => {
     expect(problemOf({ REDIS_URL, TOKEN_RENEWAL_THRESHOLD: '1' })).toContain('TOKEN_RENEWAL_THRESHOLD');
   });
 
+  test('concurrency is one for all functions, or one apart', () => {
+    const env = parseEnvironment({ REDIS_URL, CONCURRENCY: 'provider-install=5,30' });
+    expect(concurrencyOf(env, 'provider-install')).toBe(5);
+    expect(concurrencyOf(env, 'resolve-credentials')).toBe(30);
+    expect(concurrencyOf(parseEnvironment({ REDIS_URL, CONCURRENCY: 'provider-install=5' }), 'provider-delete')).toBe(
+      20,
+    );
+  });
+
   test('an empty variable is the same as none, as deployments set them', () => {
     expect(
       parseEnvironment({ REDIS_URL, KUBECONFIG: '', CONCURRENCY: '', RUN_LIMIT: '', KCP_EXTERNAL_URL: '' }),
@@ -61,7 +76,12 @@ describe('the environment', () => {
         CONCURRENCY: '7',
         POD_NAMESPACE: 'me',
       }),
-    ).toMatchObject({ RUN_LIMIT: 290_000, LEASE_DURATION: 1_500, CONCURRENCY: 7, POD_NAMESPACE: 'me' });
+    ).toMatchObject({
+      RUN_LIMIT: 290_000,
+      LEASE_DURATION: 1_500,
+      CONCURRENCY: new Map([['', 7]]),
+      POD_NAMESPACE: 'me',
+    });
   });
 
   test('a fraction that Redis refuses: times are whole milliseconds', () => {
@@ -72,6 +92,7 @@ describe('the environment', () => {
     ['no Redis', {}, /^REDIS_URL: missing; set it to redis:.* or REDIS_URL_FILE/],
     ['concurrency that is no number', { REDIS_URL, CONCURRENCY: 'many' }, /^CONCURRENCY: /],
     ['no concurrency at all', { REDIS_URL, CONCURRENCY: '0' }, /^CONCURRENCY: /],
+    ['concurrency of a function that there is none', { REDIS_URL, CONCURRENCY: 'install=5' }, /^CONCURRENCY: /],
     ['half a worker', { REDIS_URL, CONCURRENCY: '1.5' }, /^CONCURRENCY: /],
     ['a run limit without a unit', { REDIS_URL, RUN_LIMIT: '60' }, /^RUN_LIMIT: expected a duration such as 30s/],
     ['a run limit that is too long', { REDIS_URL, RUN_LIMIT: '291s' }, /^RUN_LIMIT: .*at most 290s/],
