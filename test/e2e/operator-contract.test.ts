@@ -13,6 +13,7 @@ import { freePort } from '../control-planes/ports.ts';
 import type { ManagedProcess } from '../control-planes/processes.ts';
 import { type DeployedFoo, deployFoo } from '../support/deployed-foo.ts';
 import { DEPLOYMENTS, JOBS, runPod, startPod } from '../support/deployed-provider.ts';
+import { imageIn, runInImage } from '../support/image.ts';
 import type { Landscape } from '../support/landscape.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
 import { accountToken, letReadMetrics, metric, metricsByHttps } from '../support/metrics-client.ts';
@@ -51,6 +52,17 @@ afterAll(async () => {
 });
 
 describe('a ServiceProvider, deployed by the operator', () => {
+  test('runs in an image that it can not write to, as nobody in particular', () => {
+    const root = imageIn(landscape.dir);
+    const script = `console.log(process.getuid()); for (const path of ['/app/x', '/etc/x', '/x'])
+      try { fs.writeFileSync(path, ''); console.log('wrote', path) } catch (error) { console.log(error.code) }`;
+    const { code, output } = runInImage(root, ['/usr/local/bin/node', '-e', script]);
+    expect(output.trim().split('\n')).toEqual(['65532', 'EROFS', 'EROFS', 'EROFS']);
+    expect(code).toBe(0);
+    const help = runInImage(root, ['/usr/local/bin/node', '/app/deploy/command/main.js', '--help']);
+    expect(help.output).toContain('Usage: service-provider');
+  });
+
   test('init installs the types where they belong, and registers the kind', async () => {
     const job = await deployed.written(JOBS, 'sp-foo-init');
     const pod = await deployed.podOf(job, 'sp-foo-init-1');

@@ -11,11 +11,11 @@ import { startKubeApiserver } from '../control-planes/kube-apiserver.ts';
 import { freePort } from '../control-planes/ports.ts';
 import { startRedis } from '../control-planes/redis.ts';
 import { type JOBS, type Pod, type PodOwner, podOf } from './deployed-provider.ts';
+import { FOO_IN_IMAGE } from './image.ts';
 import { createLandscape, type Landscape } from './landscape.ts';
 import { SYSTEM_NAMESPACE } from './landscape-options.ts';
 import { eventually } from './wait.ts';
 
-const PROVIDER_MODULE = join(import.meta.dirname, '..', '..', 'functions', 'providers', 'foo', 'provider.ts');
 const LEASE = 'foo-standard';
 
 type ServiceProvider = KubeObjectOf<{ status?: { phase?: string; resources?: object[] } }>;
@@ -61,7 +61,7 @@ export async function deployFoo(runFolder: string, kcp: Kcp): Promise<DeployedFo
       metrics: { port: metricsPort },
       env: [
         { name: 'REDIS_URL', value: redis.url },
-        { name: 'SERVICE_PROVIDER_MODULE', value: PROVIDER_MODULE },
+        { name: 'SERVICE_PROVIDER_MODULE', value: FOO_IN_IMAGE },
         { name: 'LEASE_DURATION', value: '3s' },
         { name: 'JOB_LOCK_DURATION', value: '2s' },
       ],

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { KubeObjectOf, ResourceType } from '../../shared/model/kubernetes.ts';
 import type { KubeApiserver } from '../control-planes/kube-apiserver.ts';
 import { type ManagedProcess, startProcess } from '../control-planes/processes.ts';
 import { answersOk } from '../control-planes/readiness.ts';
 import { issueToken } from './cluster-provider/access.ts';
+import { type ImageProcess, imageIn, inImage, type PodAccount } from './image.ts';
 
-/** What the operator writes for a provider, and a kubelet that runs it as a process of this machine. */
+/** What the operator writes for a provider, and a kubelet that runs it in the image as a process of this machine. */
 
 export const JOBS: ResourceType = { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true };
 export const DEPLOYMENTS: ResourceType = {
@@ -32,11 +32,13 @@ export type PodOwner = KubeObjectOf<{
   };
 }>;
 
-const MAIN = join(import.meta.dirname, '..', '..', 'deploy', 'command', 'main.ts');
-
 export interface Pod {
+  name: string;
   args: string[];
   env: Record<string, string>;
+  account: PodAccount;
+  /** For what is mounted into it. */
+  dir: string;
 }
 
 /** The only container of a Job or Deployment as a pod of that name would run it, with the token of its ServiceAccount. */
@@ -56,20 +58,19 @@ export async function podOf(owner: PodOwner, name: string, platform: KubeApiserv
     value ?? fields[valueFrom?.fieldRef.fieldPath ?? ''] ?? '',
   ]);
   const { token } = await issueToken(platform.admin, namespace, serviceAccountName, 3_600);
-  const { server, ca } = platform.adminCredentials;
-  const kubeconfig = join(dir, `${name}.kubeconfig`);
-  writeFileSync(kubeconfig, formatKubeconfig({ server, ca, token }), { mode: 0o600 });
-  // Instead of the files that a kubelet mounts for the in-cluster configuration.
-  return { args: [...container.args], env: { ...Object.fromEntries(env), KUBECONFIG: kubeconfig } };
+  const { server, ca = '' } = platform.adminCredentials;
+  return { name, args: [...container.args], env: Object.fromEntries(env), account: { token, ca, server }, dir };
+}
+
+function processOf({ name, args, env, account, dir }: Pod): ImageProcess {
+  return inImage(imageIn(dir), args, env, account, join(dir, `pod-${name}`));
 }
 
 /** Runs a pod to its end. */
-export async function runPod({ args, env }: Pod, logFile: string): Promise<{ code: number | null; log: string }> {
+export async function runPod(pod: Pod, logFile: string): Promise<{ code: number | null; log: string }> {
+  const { command, args, env } = processOf(pod);
   const log = openSync(logFile, 'a');
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    stdio: ['ignore', log, log],
-    env: { PATH: process.env['PATH'], ...env },
-  });
+  const child = spawn(command, args, { stdio: ['ignore', log, log], env });
   closeSync(log);
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
@@ -80,16 +81,9 @@ export async function runPod({ args, env }: Pod, logFile: string): Promise<{ cod
 
 /** Starts a pod that is to stay, and resolves when it is ready. */
 export function startPod(
-  { args, env }: Pod,
+  pod: Pod,
   options: { name: string; health: string; logFile: string },
 ): Promise<ManagedProcess> {
   const { name, health, logFile } = options;
-  return startProcess({
-    name,
-    command: process.execPath,
-    args: [MAIN, ...args],
-    env,
-    logFile,
-    ready: () => answersOk(`http://${health}/readyz`),
-  });
+  return startProcess({ name, ...processOf(pod), logFile, ready: () => answersOk(`http://${health}/readyz`) });
 }
