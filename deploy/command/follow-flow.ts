@@ -1,10 +1,10 @@
-import { type ConnectionOptions, QueueEvents } from 'bullmq';
+import { QueueEvents } from 'bullmq';
 import type { DeliveredJob } from '../../functions/host/deliver.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import type { Outcome } from '../../shared/events/outcome.ts';
 import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.ts';
 import { type QueueKeys, queueName } from '../../shared/queue/keys.ts';
-import { type RedisSettings, workerConnection } from '../../shared/queue/redis.ts';
+import { bullConnection, type RedisSettings, workerConnection } from '../../shared/queue/redis.ts';
 
 /** One step of an object's flow, as its function told the queue. */
 export interface FlowStep {
@@ -33,7 +33,7 @@ export function followFlow(
   onStep: (step: FlowStep) => void,
 ): FollowedFlow {
   const object = formatObjectKey(key);
-  const connection = workerConnection(settings) as ConnectionOptions;
+  const { connection, close } = bullConnection(workerConnection(settings), () => undefined);
   let ended: (outcome: Outcome) => void = () => undefined;
   const outcome = new Promise<Outcome>((resolve) => (ended = resolve));
   const queues = FUNCTION_NAMES.map((functionName) => {
@@ -59,6 +59,6 @@ export function followFlow(
       });
       return Promise.race([outcome, late]).finally(() => clearTimeout(timer));
     },
-    close: async () => void (await Promise.all(queues.map((events) => events.close()))),
+    close: async () => void (await Promise.all(queues.map((events) => events.close())).finally(close)),
   };
 }

@@ -1,11 +1,17 @@
 import { once } from 'node:events';
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { type QueueKeys, queueKeys } from '../../shared/queue/keys.ts';
 import { BullPublisher } from '../../shared/queue/publisher.ts';
-import { evictionProblem, openRedis, type RedisSettings, senderConnection } from '../../shared/queue/redis.ts';
+import {
+  evictionProblem,
+  openRedis,
+  type RedisClient,
+  type RedisSettings,
+  senderConnection,
+} from '../../shared/queue/redis.ts';
+import { opennessProblem } from '../../shared/queue/redis-settings.ts';
 
 export interface QueueStats {
   jobs: Awaited<ReturnType<BullPublisher['depths']>>;
@@ -15,7 +21,7 @@ export interface QueueStats {
 /** One provider's queues, as one process sends to them. */
 export interface Queue {
   readonly keys: QueueKeys;
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly state: DeliveryState;
   readonly publisher: BullPublisher;
   /** Resolves once Redis answers. @throws RuntimeError `NOT_READY` when it does not within that time */
@@ -29,6 +35,8 @@ export interface Queue {
 /** Begins to connect, and waits for nothing. */
 export function openQueue(settings: RedisSettings, provider: string, log: Logger): Queue {
   const quiet = (error: Error): void => log.debug({ err: { message: messageOf(error) } }, 'redis');
+  const open = opennessProblem(settings);
+  if (open !== undefined) log.warn(open);
   const redis = openRedis(senderConnection(settings), quiet);
   let eviction: string | undefined;
   // Asked on every connection: after a failover it is another server.

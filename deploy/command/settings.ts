@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DEFAULT_WORKSPACE_TUNING, type WorkspaceTuning } from '../../shared/kcp/workspace-port.ts';
-import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { RuntimeError } from '../../shared/errors.ts';
 import { COLD_START_LIMIT_MS } from '../../functions/tuning.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { parseGoDuration } from '../../shared/model/duration.ts';
-import type { RedisSettings } from '../../shared/queue/redis.ts';
 import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../shared/tuning.ts';
+import { REDIS_VARIABLES, redisProblems } from './redis-settings.ts';
 import { DEFAULT_CONCURRENCY, SHORTEST_DURATION_MS } from './tuning.ts';
 
 const duration = (fallbackMs: number, maxMs = Number.POSITIVE_INFINITY, minMs = SHORTEST_DURATION_MS) =>
@@ -59,12 +58,7 @@ const VARIABLES = z.object({
     .enum(['true', 'false'])
     .default('false')
     .transform((value) => value === 'true'),
-  REDIS_URL: text,
-  REDIS_URL_FILE: text,
-  REDIS_USERNAME: text,
-  REDIS_PASSWORD: text,
-  REDIS_PASSWORD_FILE: text,
-  REDIS_CA_FILE: text,
+  ...REDIS_VARIABLES,
   /** Address of kcp in the kubeconfigs that providers get; default: that of the runtime's own kcp kubeconfig. */
   KCP_EXTERNAL_URL: z.url({ protocol: /^https$/ }).optional(),
   /** Life of the tokens for kcp workspaces; kcp grants ten minutes or more. */
@@ -93,12 +87,7 @@ const VARIABLES = z.object({
 /** Their names; the README has the same. */
 export const ENVIRONMENT_VARIABLES: readonly string[] = Object.keys(VARIABLES.shape);
 
-const WITH_REDIS = VARIABLES.refine((env) => env.REDIS_URL !== undefined || env.REDIS_URL_FILE !== undefined, {
-  path: ['REDIS_URL'],
-  message: 'missing; set it to redis://host:6379, or REDIS_URL_FILE to a file that holds the address',
-  // Also where other variables are wrong: all is said at once.
-  when: () => true,
-});
+export { redisSettings } from './redis-settings.ts';
 
 export type Environment = z.output<typeof VARIABLES>;
 
@@ -116,9 +105,12 @@ export function parseEnvironment(
   needs: EnvironmentNeeds = { redis: true },
 ): Environment {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
-  const parsed = (needs.redis ? WITH_REDIS : VARIABLES).safeParse(present);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  const parsed = VARIABLES.safeParse(present);
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+    ...(needs.redis ? redisProblems(present) : []).map(({ variable, message }) => `${variable}: ${message}`),
+  ];
+  if (parsed.success && problems.length === 0) return parsed.data;
   throw new RuntimeError('INVALID_SETTINGS', problems.join('; '));
 }
 
@@ -127,23 +119,5 @@ export function workspaceTuning(env: Environment): WorkspaceTuning {
     tokenLifeSeconds: Math.ceil(env.TOKEN_LIFE / 1_000),
     renewalThreshold: env.TOKEN_RENEWAL_THRESHOLD,
     teardownPatienceMs: env.TEARDOWN_PATIENCE,
-  };
-}
-
-export function redisSettings(env: Environment): RedisSettings {
-  const file = (variable: 'REDIS_URL_FILE' | 'REDIS_PASSWORD_FILE' | 'REDIS_CA_FILE'): string | undefined => {
-    const path = env[variable];
-    if (path === undefined) return undefined;
-    try {
-      return readFileSync(path, 'utf8').trim();
-    } catch (error) {
-      throw new RuntimeError('INVALID_SETTINGS', `${variable}: ${messageOf(error)}`);
-    }
-  };
-  return {
-    url: file('REDIS_URL_FILE') ?? env.REDIS_URL ?? '',
-    username: env.REDIS_USERNAME,
-    password: file('REDIS_PASSWORD_FILE') ?? env.REDIS_PASSWORD,
-    ca: file('REDIS_CA_FILE'),
   };
 }
