@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { openKcpConnection } from '../shared/kcp/connection.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
@@ -7,6 +6,7 @@ import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, SECRETS } from '../shar
 import type { Provider } from '../shared/provider/provider.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
+import type { RedisClient } from '../shared/queue/redis.ts';
 import { ConfigStatus } from './config/config-status.ts';
 import { ProviderConfigWatch } from './config/provider-config-watch.ts';
 import { referenceWatch } from './config/reference-watch.ts';
@@ -33,7 +33,7 @@ export interface BridgeOptions {
   /** The provider's own namespace on the platform cluster, with what the provider refers to. */
   providerNamespace: string;
   /** A sender's connection (see `senderConnection`); stays the caller's to close. */
-  redis: Redis;
+  redis: RedisClient;
   /** Stays the caller's to close. */
   publisher: Publisher;
   state: DeliveryState;

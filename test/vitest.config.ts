@@ -3,7 +3,12 @@ import { defineConfig } from 'vitest/config';
 const root = import.meta.dirname;
 
 /** These need a Redis of their own and no control plane. */
-const REDIS_ONLY = ['contract/*.test.ts', 'integration/queue/*.test.ts', 'integration/delivery/*.test.ts'];
+const REDIS_ONLY = [
+  'contract/*.test.ts',
+  'integration/queue/*.test.ts',
+  'integration/delivery/*.test.ts',
+  'integration/redis-topologies/*.test.ts',
+];
 
 /** Real servers on a shared machine: where nobody can look at a failure, it has to happen twice. */
 const retry = process.env['CI'] ? 1 : 0;

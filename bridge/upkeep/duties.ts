@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Reason } from '../../shared/events/catalogue.ts';
 import type { DeliveryState, Due } from '../../shared/queue/delivery-state.ts';
 import type { Priority } from '../../shared/queue/publisher.ts';
+import type { RedisClient } from '../../shared/queue/redis.ts';
 import type { EpochKeeper } from './epoch.ts';
 import type { Sender } from '../send/sender.ts';
 import { repeat } from './repeat.ts';
@@ -11,7 +11,7 @@ import type { BridgeTuning } from '../tuning.ts';
 import { DUTY_BATCH } from '../tuning.ts';
 
 export interface DutyOptions {
-  redis: Redis;
+  redis: RedisClient;
   state: DeliveryState;
   epoch: EpochKeeper;
   sender: Sender;

@@ -1,12 +1,12 @@
-import { type ConnectionOptions, type Job, Worker } from 'bullmq';
-import type { RedisOptions } from 'ioredis';
+import { type Job, Worker } from 'bullmq';
 import { messageOf } from '../../shared/errors.ts';
 import { type QueueKeys, queueName } from '../../shared/queue/keys.ts';
+import { bullConnection, type RedisConnection } from '../../shared/queue/redis.ts';
 import { JOB_LOCK_MS, MAX_STALLED_COUNT, STALLED_CHECK_MS, USER_PRIORITY } from '../../shared/tuning.ts';
 import { deliver, type DeliveryPorts } from './deliver.ts';
 
 export interface WorkerOptions extends DeliveryPorts {
-  connection: RedisOptions;
+  connection: RedisConnection;
   keys: QueueKeys;
   concurrency: number;
   /** How long a job stays with a worker that is gone. */
@@ -21,13 +21,15 @@ export interface RunningWorker {
 
 /** One function as a BullMQ worker: the delivery loop with the handler in its own process. Waits for Redis by itself. */
 export function startWorker(options: WorkerOptions): RunningWorker {
-  const { functionName, keys, connection, concurrency, log } = options;
+  const { functionName, keys, concurrency, log } = options;
+  const onError = (error: Error): void => log.debug({ err: { message: messageOf(error) } }, 'queue');
+  const { connection, close } = bullConnection(options.connection, onError);
   const worker = new Worker(
     queueName(functionName),
     // The job's own priority: data and options keep the one that it was added with.
     (job: Job) => deliver(job.data, job.priority === USER_PRIORITY ? 'user' : 'background', options),
     {
-      connection: connection as ConnectionOptions,
+      connection,
       prefix: keys.prefix,
       concurrency,
       lockDuration: options.jobLockMs ?? JOB_LOCK_MS,
@@ -37,7 +39,7 @@ export function startWorker(options: WorkerOptions): RunningWorker {
       removeOnFail: { count: 0 },
     },
   );
-  worker.on('error', (error) => log.debug({ err: { message: messageOf(error) } }, 'queue'));
+  worker.on('error', onError);
   worker.on('failed', (_job, error) => log.warn({ err: { message: messageOf(error) } }, 'job handed back'));
-  return { close: (force) => worker.close(force) };
+  return { close: (force) => worker.close(force).finally(close) };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { formatObjectKey, type ObjectKey, parseObjectKey } from '../model/object-key.ts';
 import type { QueueKeys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
 import { type DeliveryScripts, withScripts } from './scripts.ts';
 
 export interface Settlement {
@@ -21,10 +21,10 @@ export interface Due {
 
 /** Leases, timers, parked objects, attempts and the epoch of one provider in Redis. See the delivery protocol. */
 export class DeliveryState {
-  readonly #redis: Redis & DeliveryScripts;
+  readonly #redis: RedisClient & DeliveryScripts;
   readonly #keys: QueueKeys;
 
-  constructor(redis: Redis, keys: QueueKeys) {
+  constructor(redis: RedisClient, keys: QueueKeys) {
     this.#redis = withScripts(redis);
     this.#keys = keys;
   }

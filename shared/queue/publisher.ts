@@ -1,9 +1,9 @@
 import { type Job, Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { FUNCTION_NAMES, type FunctionName, RECEIVER } from '../events/catalogue.ts';
 import { type ServiceEvent, toCloudEvent } from '../events/service-event.ts';
 import { BACKGROUND_PRIORITY, USER_PRIORITY, EVENT_STREAM_LENGTH } from '../tuning.ts';
 import { type QueueKeys, queueName, workId } from './keys.ts';
+import type { RedisClient } from './redis.ts';
 
 export type Priority = 'user' | 'background';
 
@@ -22,11 +22,11 @@ const JOB_OPTIONS = { attempts: Number.MAX_SAFE_INTEGER, removeOnComplete: true,
  */
 export class BullPublisher implements Publisher {
   readonly #queues: ReadonlyMap<FunctionName, Queue>;
-  readonly #redis: Redis;
+  readonly #redis: RedisClient;
   readonly #keys: QueueKeys;
 
   /** @param redis a sender's connection (see `senderConnection`); stays the caller's to close */
-  constructor(redis: Redis, keys: QueueKeys, onError: (error: Error) => void) {
+  constructor(redis: RedisClient, keys: QueueKeys, onError: (error: Error) => void) {
     this.#redis = redis;
     this.#keys = keys;
     this.#queues = new Map(

@@ -1,35 +1,50 @@
-import { Redis, type RedisOptions } from 'ioredis';
-import { RuntimeError } from '../errors.ts';
-import { RECONNECT_LIMIT_MS, SENDER_SILENCE_LIMIT_MS } from '../tuning.ts';
+import type { ConnectionOptions } from 'bullmq';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { RECONNECT_LIMIT_MS, SENDER_SILENCE_LIMIT_MS, TOPOLOGY_CHECK_MS } from '../tuning.ts';
+import { type RedisAddress, redisServer, type RedisSettings } from './redis-settings.ts';
 
-export interface RedisSettings {
-  /** `redis[s]://[user[:password]@]host:port[/db]` */
-  url: string;
-  username?: string | undefined;
-  password?: string | undefined;
-  /** PEM, for a server certificate of a private authority. */
-  ca?: string | undefined;
+export type { RedisSettings } from './redis-settings.ts';
+
+/** A connection to one server (maybe one that Sentinel names), or to all of a Cluster. */
+export type RedisClient = Redis | Cluster;
+
+/** ioredis's options, and for a Cluster the nodes that are asked first. */
+export interface RedisConnection extends RedisOptions {
+  cluster?: RedisAddress[];
 }
 
+const pause = (times: number): number => Math.min(50 * times, RECONNECT_LIMIT_MS);
+
 /** Options for BullMQ workers, which wait as long as it takes. */
-export function workerConnection(settings: RedisSettings): RedisOptions {
-  const url = parseUrl(settings.url);
-  const username = settings.username ?? decodeURIComponent(url.username);
-  const password = settings.password ?? decodeURIComponent(url.password);
+export function workerConnection(settings: RedisSettings): RedisConnection {
+  const { address, username, password, tls } = redisServer(settings);
+  const { sentinel, cluster } = settings;
   return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(url.port || 6379),
-    db: Number(url.pathname.slice(1) || 0),
-    ...(username ? { username } : {}),
-    ...(password ? { password } : {}),
-    ...(url.protocol === 'rediss:' ? { tls: settings.ca ? { ca: settings.ca } : {} } : {}),
+    ...address,
+    ...(cluster ? { cluster: [...cluster] } : {}),
+    ...(sentinel
+      ? {
+          sentinels: [...sentinel.nodes],
+          name: sentinel.master,
+          ...(sentinel.password === undefined ? {} : { sentinelPassword: sentinel.password }),
+          sentinelRetryStrategy: pause,
+          // Also where the old master hangs, and its connections with it.
+          failoverDetector: true,
+          ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls } : {}),
+        }
+      : {}),
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls } : {}),
     maxRetriesPerRequest: null,
-    retryStrategy: (times) => Math.min(50 * times, RECONNECT_LIMIT_MS),
+    retryStrategy: pause,
+    // A master that has become a replica: there is another one.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
   };
 }
 
 /** Options for senders, which are told at once when Redis is away. */
-export function senderConnection(settings: RedisSettings): RedisOptions {
+export function senderConnection(settings: RedisSettings): RedisConnection {
   return {
     ...workerConnection(settings),
     enableOfflineQueue: false,
@@ -38,36 +53,60 @@ export function senderConnection(settings: RedisSettings): RedisOptions {
   };
 }
 
-function parseUrl(text: string): URL {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw new RuntimeError('INVALID_SETTINGS', 'REDIS_URL: not an address; expected redis://host:6379 or rediss://…');
-  }
-  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:')
-    throw new RuntimeError('INVALID_SETTINGS', `REDIS_URL: ${url.protocol} is not supported; use redis: or rediss:`);
-  return url;
-}
-
 /** Begins to connect, and goes on trying for ever: a Redis that is away at the start is waited for like any other time. */
-export function openRedis(options: RedisOptions, onError: (error: Error) => void): Redis {
-  const redis = new Redis({ ...options, replyMapping: 'legacy' });
+export function openRedis(options: RedisConnection, onError: (error: Error) => void): RedisClient {
+  const { cluster, ...one } = options;
+  const redis = cluster ? openCluster(cluster, one) : new Redis({ ...one, replyMapping: 'legacy' });
   redis.on('error', onError);
   return redis;
+}
+
+function openCluster(nodes: RedisAddress[], options: RedisOptions): Cluster {
+  const { enableOfflineQueue = true, lazyConnect = false, retryStrategy: _, reconnectOnError: __, ...each } = options;
+  return new Cluster(nodes, {
+    enableOfflineQueue,
+    lazyConnect,
+    clusterRetryStrategy: pause,
+    slotsRefreshInterval: TOPOLOGY_CHECK_MS,
+    redisOptions: { ...each, replyMapping: 'legacy' },
+    // The names that certificates are made for.
+    ...(each.tls ? { dnsLookup: (address, found) => found(null, address) } : {}),
+  });
+}
+
+/**
+ * What BullMQ's workers take: options, of which they make connections of their own. For a Cluster they take one that is
+ * open, and leave it to whoever opened it.
+ */
+export function bullConnection(
+  options: RedisConnection,
+  onError: (error: Error) => void,
+): { connection: ConnectionOptions; close: () => void } {
+  if (!options.cluster) return { connection: options as ConnectionOptions, close: () => undefined };
+  const cluster = openRedis(options, onError);
+  return { connection: cluster as ConnectionOptions, close: () => cluster.disconnect() };
 }
 
 /**
  * A Redis that may drop keys when memory is short would forget work.
  * @returns what is wrong, or `undefined`; services that hide their configuration are taken as they are
  */
-export async function evictionProblem(redis: Redis): Promise<string | undefined> {
-  let policy: string | undefined;
-  try {
-    policy = (await redis.config('GET', 'maxmemory-policy'))[1];
-  } catch {
-    return undefined;
-  }
-  if (policy === undefined || policy === 'noeviction') return undefined;
+export async function evictionProblem(redis: RedisClient): Promise<string | undefined> {
+  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const policies = await Promise.all(masters.map(evictionPolicy));
+  const policy = policies.find((each) => each !== undefined && each !== 'noeviction');
+  if (policy === undefined) return undefined;
   return `Redis has maxmemory-policy ${policy} and may drop work; set it to noeviction`;
+}
+
+/** CONFIG is refused to users with few rights, and INFO shows the same. */
+async function evictionPolicy(redis: Redis): Promise<string | undefined> {
+  try {
+    const asked = (await redis.config('GET', 'maxmemory-policy')) as string[];
+    if (asked[1] !== undefined) return asked[1];
+  } catch {
+    // refused
+  }
+  const info = await redis.info('memory').catch(() => '');
+  return /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
 }

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './redis.ts';
 
 /** The server's `run_id`; nil where a service hides it, and then that part of the epoch is left out. */
 const SERVER = `
@@ -102,12 +102,12 @@ export interface DeliveryScripts {
   readEpoch(epoch: string): Promise<[string, number]>;
 }
 
-export function withScripts(redis: Redis): Redis & DeliveryScripts {
+export function withScripts(redis: RedisClient): RedisClient & DeliveryScripts {
   redis.defineCommand('acquireLease', { numberOfKeys: 3, lua: ACQUIRE });
   redis.defineCommand('renewLease', { numberOfKeys: 2, lua: RENEW });
   redis.defineCommand('settleLease', { numberOfKeys: 4, lua: SETTLE });
   redis.defineCommand('forgetMember', { numberOfKeys: 1, lua: FORGET });
   redis.defineCommand('beginEpoch', { numberOfKeys: 1, lua: BEGIN_EPOCH });
   redis.defineCommand('readEpoch', { numberOfKeys: 1, lua: READ_EPOCH });
-  return redis as Redis & DeliveryScripts;
+  return redis as RedisClient & DeliveryScripts;
 }

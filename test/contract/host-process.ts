@@ -56,7 +56,7 @@ if (order.kind === 'server') {
   };
   send({ said: 'ready', port });
 } else {
-  const queue = openQueue({ url: order.redisUrl }, provider, log);
+  const queue = openQueue(order.redis, provider, log);
   const stopping = new AbortController();
   const dispatcher =
     order.kind === 'dispatcher'
@@ -75,7 +75,7 @@ if (order.kind === 'server') {
     {
       provider,
       functions: [functionName],
-      redis: { url: order.redisUrl },
+      redis: order.redis,
       concurrency,
       jobLockMs: 2_000,
       stalledCheckMs: 700,

@@ -1,6 +1,7 @@
 import type { FunctionName } from '../../shared/events/catalogue.ts';
 import type { Outcome } from '../../shared/events/outcome.ts';
 import type { ServiceEvent } from '../../shared/events/service-event.ts';
+import type { RedisSettings } from '../../shared/queue/redis-settings.ts';
 
 interface CommonOrder {
   provider: string;
@@ -14,9 +15,9 @@ interface CommonOrder {
 /** What a host's process is started with. */
 export type HostOrder = CommonOrder &
   (
-    | { kind: 'worker'; redisUrl: string }
+    | { kind: 'worker'; redis: RedisSettings }
     | { kind: 'server'; port: number }
-    | { kind: 'dispatcher'; redisUrl: string; address: string }
+    | { kind: 'dispatcher'; redis: RedisSettings; address: string }
   );
 
 export type ToHost =

@@ -66,9 +66,13 @@ export async function queueRig(host: 'worker' | 'dispatcher'): Promise<Rig> {
   };
   const port = host === 'dispatcher' ? await freePort() : 0;
   const startFunction = (): Promise<HostProcess> =>
-    start(host === 'worker' ? { ...common, kind: 'worker', redisUrl: redis.url } : { ...common, kind: 'server', port });
+    start(
+      host === 'worker'
+        ? { ...common, kind: 'worker', redis: { url: redis.url } }
+        : { ...common, kind: 'server', port },
+    );
   const startSender = (): Promise<HostProcess> =>
-    start({ ...common, kind: 'dispatcher', redisUrl: redis.url, address: `http://127.0.0.1:${port}/` });
+    start({ ...common, kind: 'dispatcher', redis: { url: redis.url }, address: `http://127.0.0.1:${port}/` });
 
   await startFunction();
   let sender = host === 'dispatcher' ? await startSender() : undefined;

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { type ConnectionOptions, type Job, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import pino, { type Logger } from 'pino';
 import { type Bridge, type BridgeOptions, startBridge } from '../../bridge/bridge.ts';
 import { type BridgeTuning, DEFAULT_WATCH_TUNING } from '../../bridge/tuning.ts';
@@ -12,7 +11,7 @@ import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
 import { BullPublisher } from '../../shared/queue/publisher.ts';
-import { senderConnection, workerConnection } from '../../shared/queue/redis.ts';
+import { type RedisClient, senderConnection, workerConnection } from '../../shared/queue/redis.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { connectRedis } from '../support/connect-redis.ts';
@@ -62,7 +61,7 @@ export class Receiver {
 export interface RunningBridge {
   readonly bridge: Bridge;
   readonly state: DeliveryState;
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly log: Logger;
   /** Whether it has logged a line with that value in that field, for which `further` is true. */
   logged(field: string, value: string, further?: (line: Record<string, unknown>) => boolean): boolean;

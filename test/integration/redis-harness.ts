@@ -1,9 +1,8 @@
-import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { queueKeys } from '../../shared/queue/keys.ts';
-import { senderConnection } from '../../shared/queue/redis.ts';
+import { type RedisClient, senderConnection } from '../../shared/queue/redis.ts';
 import { connectRedis } from '../support/connect-redis.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { createRunFolder } from '../support/run-folder.ts';
@@ -31,7 +30,7 @@ export interface RedisHarness {
   /** One for all tests of the file. */
   readonly server: StartedRedis;
   /** A connection of this test alone, to an empty server. */
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly state: DeliveryState;
 }
 
@@ -39,7 +38,7 @@ export interface RedisHarness {
 export function redisHarness(name: string): RedisHarness {
   const folder = createRunFolder(name);
   let server: StartedRedis;
-  let redis: Redis;
+  let redis: RedisClient;
   let state: DeliveryState;
   beforeAll(async () => {
     server = await startRedis({ dir: folder.path });

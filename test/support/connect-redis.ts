@@ -1,8 +1,7 @@
-import type { Redis, RedisOptions } from 'ioredis';
-import { openRedis } from '../../shared/queue/redis.ts';
+import { openRedis, type RedisClient, type RedisConnection } from '../../shared/queue/redis.ts';
 
 /** Connects and waits until commands are answered; rejects when the first attempt fails. */
-export async function connectRedis(options: RedisOptions, onError: (error: Error) => void): Promise<Redis> {
+export async function connectRedis(options: RedisConnection, onError: (error: Error) => void): Promise<RedisClient> {
   const redis = openRedis({ ...options, lazyConnect: true }, onError);
   await redis.connect();
   return redis;
