@@ -40,6 +40,8 @@ export const BACKGROUND_PRIORITY = 10;
 
 /** Redis: the longest pause between two tries to connect. */
 export const RECONNECT_LIMIT_MS = 1_000;
+/** How often it is looked whether Redis may still be worked with: its settings, and the rights there. */
+export const ADMISSION_CHECK_MS = 30_000;
 /** How often the nodes of a Redis Cluster are asked who serves what. */
 export const TOPOLOGY_CHECK_MS = 5_000;
 /** A sender's commands are answered in milliseconds: a connection that gives no answer for so long is dead. */
