@@ -37,7 +37,12 @@ export function followFlow(
   let ended: (outcome: Outcome) => void = () => undefined;
   const outcome = new Promise<Outcome>((resolve) => (ended = resolve));
   const queues = FUNCTION_NAMES.map((functionName) => {
-    const events = new QueueEvents(queueName(functionName), { connection, prefix: keys.prefix, autorun: true });
+    const events = new QueueEvents(queueName(functionName), {
+      connection,
+      prefix: keys.prefix,
+      autorun: true,
+      skipVersionCheck: true,
+    });
     events.on('error', () => undefined);
     events.on('completed', ({ returnvalue }) => {
       const job = returnvalue as unknown as DeliveredJob | null | undefined;

@@ -1,16 +1,10 @@
-import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { Admission } from '../../shared/queue/admission.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { type QueueKeys, queueKeys } from '../../shared/queue/keys.ts';
 import { BullPublisher } from '../../shared/queue/publisher.ts';
-import {
-  evictionProblem,
-  openRedis,
-  type RedisClient,
-  type RedisSettings,
-  senderConnection,
-} from '../../shared/queue/redis.ts';
+import { openRedis, type RedisClient, type RedisSettings, senderConnection } from '../../shared/queue/redis.ts';
 import { opennessProblem } from '../../shared/queue/redis-settings.ts';
 
 export interface QueueStats {
@@ -22,9 +16,10 @@ export interface QueueStats {
 export interface Queue {
   readonly keys: QueueKeys;
   readonly redis: RedisClient;
+  readonly admission: Admission;
   readonly state: DeliveryState;
   readonly publisher: BullPublisher;
-  /** Resolves once Redis answers. @throws RuntimeError `NOT_READY` when it does not within that time */
+  /** Resolves once Redis may be worked with. @throws RuntimeError `NOT_READY` when that is not so within that time */
   ready(timeoutMs: number): Promise<void>;
   problems(): string[];
   /** Undefined while Redis is away. */
@@ -38,38 +33,46 @@ export function openQueue(settings: RedisSettings, provider: string, log: Logger
   const open = opennessProblem(settings);
   if (open !== undefined) log.warn(open);
   const redis = openRedis(senderConnection(settings), quiet);
-  let eviction: string | undefined;
-  // Asked on every connection: after a failover it is another server.
-  redis.on('ready', () => {
-    void evictionProblem(redis).then((problem) => {
-      eviction = problem;
-      if (problem) log.error(problem);
-    });
-  });
   const keys = queueKeys(provider);
+  const admission = new Admission(redis, keys, log);
   const state = new DeliveryState(redis, keys);
-  const publisher = new BullPublisher(redis, keys, quiet);
+  const onError = (error: Error): void => {
+    admission.noticed(error);
+    quiet(error);
+  };
+  const publisher = new BullPublisher(redis, keys, onError, admission);
+  const problems = (): string[] => {
+    if (redis.status !== 'ready') return ['Redis is not connected', ...admission.problems];
+    return admission.admitted || admission.problems.length > 0
+      ? [...admission.problems]
+      : ['Redis is not looked at yet'];
+  };
   return {
     keys,
     redis,
+    admission,
     state,
     publisher,
     async ready(timeoutMs) {
-      if (redis.status === 'ready') return;
-      await once(redis, 'ready', { signal: AbortSignal.timeout(timeoutMs) }).catch(() => {
-        throw new RuntimeError('NOT_READY', `Redis did not answer within ${timeoutMs / 1_000} s`);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const unfollow = admission.follow((admitted) => admitted && resolve());
+      const timer = setTimeout(
+        () => reject(new RuntimeError('NOT_READY', `not within ${timeoutMs / 1_000} s: ${problems().join('; ')}`)),
+        timeoutMs,
+      );
+      await promise.finally(() => {
+        unfollow();
+        clearTimeout(timer);
       });
     },
-    problems: () => [
-      ...(redis.status === 'ready' ? [] : ['Redis is not connected']),
-      ...(eviction === undefined ? [] : [eviction]),
-    ],
+    problems,
     stats: () =>
       Promise.all([publisher.depths(), state.sizes()]).then(
         ([jobs, objects]) => ({ jobs, objects }),
         () => undefined,
       ),
     async close() {
+      admission.close();
       if (redis.status === 'ready') await publisher.close().catch(() => undefined);
       redis.disconnect();
     },

@@ -1,13 +1,22 @@
 import { type Job, Worker } from 'bullmq';
 import { messageOf } from '../../shared/errors.ts';
+import type { Admission } from '../../shared/queue/admission.ts';
 import { type QueueKeys, queueName } from '../../shared/queue/keys.ts';
 import { bullConnection, type RedisConnection } from '../../shared/queue/redis.ts';
-import { JOB_LOCK_MS, MAX_STALLED_COUNT, STALLED_CHECK_MS, USER_PRIORITY } from '../../shared/tuning.ts';
+import {
+  JOB_LOCK_MS,
+  MAX_STALLED_COUNT,
+  RECONNECT_LIMIT_MS,
+  STALLED_CHECK_MS,
+  USER_PRIORITY,
+} from '../../shared/tuning.ts';
 import { deliver, type DeliveryPorts } from './deliver.ts';
 
 export interface WorkerOptions extends DeliveryPorts {
   connection: RedisConnection;
   keys: QueueKeys;
+  /** Jobs are taken while it says so; without one, always. */
+  admission?: Pick<Admission, 'follow' | 'noticed'> | undefined;
   concurrency: number;
   /** How long a job stays with a worker that is gone. */
   jobLockMs?: number;
@@ -21,8 +30,11 @@ export interface RunningWorker {
 
 /** One function as a BullMQ worker: the delivery loop with the handler in its own process. Waits for Redis by itself. */
 export function startWorker(options: WorkerOptions): RunningWorker {
-  const { functionName, keys, concurrency, log } = options;
-  const onError = (error: Error): void => log.debug({ err: { message: messageOf(error) } }, 'queue');
+  const { functionName, keys, admission, concurrency, log } = options;
+  const onError = (error: Error): void => {
+    admission?.noticed(error);
+    log.debug({ err: { message: messageOf(error) } }, 'queue');
+  };
   const { connection, close } = bullConnection(options.connection, onError);
   const worker = new Worker(
     queueName(functionName),
@@ -31,6 +43,10 @@ export function startWorker(options: WorkerOptions): RunningWorker {
     {
       connection,
       prefix: keys.prefix,
+      // We look ourselves, and a user without the right to INFO works too. No job is ever delayed.
+      skipVersionCheck: true,
+      autorun: false,
+      runRetryDelay: RECONNECT_LIMIT_MS,
       concurrency,
       lockDuration: options.jobLockMs ?? JOB_LOCK_MS,
       stalledInterval: options.stalledCheckMs ?? STALLED_CHECK_MS,
@@ -40,6 +56,25 @@ export function startWorker(options: WorkerOptions): RunningWorker {
     },
   );
   worker.on('error', onError);
-  worker.on('failed', (_job, error) => log.warn({ err: { message: messageOf(error) } }, 'job handed back'));
-  return { close: (force) => worker.close(force).finally(close) };
+  worker.on('failed', (_job, error) => {
+    admission?.noticed(error);
+    log.warn({ err: { message: messageOf(error) } }, 'job handed back');
+  });
+  let started = false;
+  const follow = (admitted: boolean): void => {
+    if (!admitted) {
+      if (started) void worker.pause(true).catch(onError);
+    } else if (started) void worker.resume().catch(onError);
+    else {
+      started = true;
+      void worker.run().catch(onError);
+    }
+  };
+  const unfollow = admission ? admission.follow(follow) : follow(true);
+  return {
+    close: (force) => {
+      unfollow?.();
+      return worker.close(force).finally(close);
+    },
+  };
 }

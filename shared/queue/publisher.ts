@@ -1,13 +1,15 @@
 import { type Job, Queue } from 'bullmq';
 import { FUNCTION_NAMES, type FunctionName, RECEIVER } from '../events/catalogue.ts';
 import { type ServiceEvent, toCloudEvent } from '../events/service-event.ts';
+import { RuntimeError } from '../errors.ts';
 import { BACKGROUND_PRIORITY, USER_PRIORITY, EVENT_STREAM_LENGTH } from '../tuning.ts';
+import type { Admission } from './admission.ts';
 import { type QueueKeys, queueName, workId } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
 export type Priority = 'user' | 'background';
 
-/** Sends events to the functions' queues. Rejects at once while Redis is away: the caller remembers what to send. */
+/** Sends events to the functions' queues. Rejects at once while Redis is away or refused: the caller remembers what to send. */
 export interface Publisher {
   publish(event: ServiceEvent, priority: Priority): Promise<void>;
   close(): Promise<void>;
@@ -24,16 +26,27 @@ export class BullPublisher implements Publisher {
   readonly #queues: ReadonlyMap<FunctionName, Queue>;
   readonly #redis: RedisClient;
   readonly #keys: QueueKeys;
+  readonly #admission: Pick<Admission, 'admitted' | 'problems' | 'noticed'> | undefined;
 
-  /** @param redis a sender's connection (see `senderConnection`); stays the caller's to close */
-  constructor(redis: RedisClient, keys: QueueKeys, onError: (error: Error) => void) {
+  /**
+   * @param redis a sender's connection (see `senderConnection`); stays the caller's to close
+   * @param admission without one, Redis is taken as it is
+   */
+  constructor(
+    redis: RedisClient,
+    keys: QueueKeys,
+    onError: (error: Error) => void,
+    admission?: Pick<Admission, 'admitted' | 'problems' | 'noticed'>,
+  ) {
     this.#redis = redis;
     this.#keys = keys;
+    this.#admission = admission;
     this.#queues = new Map(
       FUNCTION_NAMES.map((name) => {
         const queue = new Queue(queueName(name), {
           connection: redis,
           prefix: keys.prefix,
+          skipVersionCheck: true,
           defaultJobOptions: JOB_OPTIONS,
           streams: { events: { maxLen: EVENT_STREAM_LENGTH } },
         });
@@ -44,6 +57,17 @@ export class BullPublisher implements Publisher {
   }
 
   async publish(event: ServiceEvent, priority: Priority): Promise<void> {
+    if (this.#admission?.admitted === false)
+      throw new RuntimeError('NOT_READY', this.#admission.problems[0] ?? 'Redis was not looked at yet');
+    try {
+      await this.#publish(event, priority);
+    } catch (error) {
+      this.#admission?.noticed(error);
+      throw error;
+    }
+  }
+
+  async #publish(event: ServiceEvent, priority: Priority): Promise<void> {
     const queue = this.#queues.get(RECEIVER[event.type]) as Queue;
     const id = workId(event.key);
     // A background add would overwrite, and demote, a next run that is stored already.
