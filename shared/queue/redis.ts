@@ -5,6 +5,16 @@ import { type RedisAddress, redisServer, type RedisSettings } from './redis-sett
 
 export type { RedisSettings } from './redis-settings.ts';
 
+/**
+ * For `ACL SETUSER`: all that a provider's user needs, besides a password. By kinds of keys rather than by commands,
+ * since BullMQ's scripts change; found by what `ACL LOG` says, and all of it within the provider's own keys.
+ */
+export const LEAST_RIGHTS =
+  'resetkeys ~{service-provider:<provider>}:* resetchannels -@all +@string +@hash +@list +@set +@sortedset +@stream ' +
+  '-@dangerous +del +exists +pexpire +pttl +persist +eval +evalsha +time +info +client|setname';
+/** And where it is a Cluster, these too. */
+export const MORE_RIGHTS_ON_CLUSTER = '+cluster|slots +cluster|info';
+
 /** A connection to one server (maybe one that Sentinel names), or to all of a Cluster. */
 export type RedisClient = Redis | Cluster;
 
@@ -36,6 +46,7 @@ export function workerConnection(settings: RedisSettings): RedisConnection {
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls } : {}),
+    disableClientInfo: true,
     maxRetriesPerRequest: null,
     retryStrategy: pause,
     // A master that has become a replica: there is another one.
@@ -84,7 +95,7 @@ export function bullConnection(
 ): { connection: ConnectionOptions; close: () => void } {
   if (!options.cluster) return { connection: options as ConnectionOptions, close: () => undefined };
   const cluster = openRedis(options, onError);
-  return { connection: cluster as ConnectionOptions, close: () => cluster.disconnect() };
+  return { connection: cluster, close: () => cluster.disconnect() };
 }
 
 /**
@@ -102,8 +113,8 @@ export async function evictionProblem(redis: RedisClient): Promise<string | unde
 /** CONFIG is refused to users with few rights, and INFO shows the same. */
 async function evictionPolicy(redis: Redis): Promise<string | undefined> {
   try {
-    const asked = (await redis.config('GET', 'maxmemory-policy')) as string[];
-    if (asked[1] !== undefined) return asked[1];
+    const [, policy] = await redis.config('GET', 'maxmemory-policy');
+    if (policy !== undefined) return policy;
   } catch {
     // refused
   }
