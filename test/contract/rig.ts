@@ -65,7 +65,7 @@ export function eventOf(key: ObjectKey, fields: Partial<ServiceEvent> = {}): Ser
 
 /** The JSON of an event, with other attributes where that is asked. */
 export function jsonOf(event: ServiceEvent, attributes: Record<string, unknown> = {}): Record<string, unknown> {
-  return { ...(toCloudEvent(event).toJSON() as Record<string, unknown>), ...attributes };
+  return { ...toCloudEvent(event).toJSON(), ...attributes };
 }
 
 /** The first call for an object, or the one after so many others. */
@@ -89,7 +89,12 @@ export async function answered(rig: Rig, outcome: Outcome | Error, key = newKey(
 }
 
 /** Called once more, or sent back to the start, or due by a timer: each means that the object is looked at again. */
-export async function looksAgain(rig: Rig, key: ReturnType<typeof newKey>, timeout = 30_000): Promise<void> {
+export async function looksAgain(
+  rig: Rig,
+  key: ReturnType<typeof newKey>,
+  timeout = 30_000,
+  endThem = true,
+): Promise<void> {
   const id = formatObjectKey(key);
   const before = callsFor(rig, id).length;
   await eventually(
@@ -98,7 +103,7 @@ export async function looksAgain(rig: Rig, key: ReturnType<typeof newKey>, timeo
       const effect = await rig.effect(key);
       const calls = callsFor(rig, id);
       seen({ effect, calls: calls.length });
-      calls.slice(1).forEach((call) => call.end(done()));
+      if (endThem) calls.slice(1).forEach((call) => call.end(done()));
       return calls.length > Math.max(1, before) || effect.next.includes(OBJECT_CHANGED) || effect.timer !== undefined;
     },
     { timeout },

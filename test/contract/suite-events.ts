@@ -23,7 +23,9 @@ export function eventsOf(rig: () => Rig): void {
     test('of an object with the longest names reaches it', async () => {
       const key = newKey({ namespace: 'n'.repeat(63), name: `${'a'.repeat(250)}.b` });
       await rig().deliver(jsonOf(eventOf(key)));
-      (await callFor(rig(), key)).end(done());
+      const call = await callFor(rig(), key);
+      call.end(done());
+      expect(call.event.key).toEqual(key);
     });
 
     test('delivered twice is worked on once at a time, and the second is not lost', async () => {
@@ -56,7 +58,9 @@ export function eventsOf(rig: () => Rig): void {
     ])('with %s is taken', async (_name, attributes) => {
       const key = newKey();
       await rig().deliver(jsonOf(eventOf(key), attributes));
-      (await callFor(rig(), key)).end(done());
+      const call = await callFor(rig(), key);
+      call.end(done());
+      expect(call.event).not.toHaveProperty(Object.keys(attributes)[0] as string);
     });
 
     test('of a version that only a newer process knows is handed back, and not worked on', async () => {

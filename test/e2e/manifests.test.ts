@@ -1,15 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import foo from '../../functions/providers/foo/provider.ts';
+import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { objectPath } from '../../shared/kube/paths.ts';
-import { NAMESPACES } from '../../shared/kube/resources.ts';
+import { CRDS, NAMESPACES, SERVICE_PROVIDERS } from '../../shared/kube/resources.ts';
 import { agentFor, failureOf, send } from '../../shared/kube/transport.ts';
-import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import { type KubeApiserver, startKubeApiserver } from '../control-planes/kube-apiserver.ts';
+import { issueToken } from '../support/cluster-provider/access.ts';
 import { installCrds, openmcpCrds } from '../support/crds.ts';
+import { runCommand } from '../support/run-command.ts';
 
 /** Each file of `deploy/` by itself, whatever overlays make of them: what a server and the command line say of it. */
 
@@ -80,11 +83,15 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
-/** Server-side apply that stores nothing and refuses fields that do not exist. */
-async function dryRun(manifest: Manifest): Promise<void> {
-  const { apiVersion, kind, metadata } = manifest;
+function typeOf({ apiVersion, kind }: Manifest): ResourceType {
   const [group, version] = apiVersion.includes('/') ? (apiVersion.split('/') as [string, string]) : ['', apiVersion];
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');
+  return { group, version, kind, plural, namespaced: !CLUSTER_SCOPED.has(kind) };
+}
+
+/** Server-side apply that stores nothing and refuses fields that do not exist. */
+async function dryRun(manifest: Manifest): Promise<void> {
+  const { kind, metadata } = manifest;
   const namespace = CLUSTER_SCOPED.has(kind) ? undefined : NAMESPACE;
   const subjects = manifest.subjects?.map((each) =>
     each.kind === 'ServiceAccount' ? { ...each, namespace: NAMESPACE } : each,
@@ -94,7 +101,7 @@ async function dryRun(manifest: Manifest): Promise<void> {
   const request = {
     method: 'PATCH',
     server: server.server,
-    path: objectPath({ group, version, kind, plural, namespaced: namespace !== undefined }, metadata.name, namespace),
+    path: objectPath(typeOf(manifest), metadata.name, namespace),
     signal: AbortSignal.timeout(30_000),
     body: {
       ...manifest,
@@ -190,20 +197,50 @@ describe('rights', () => {
     }
   });
 
-  test.each(pods.filter(([, { containers }]) => containers[0]?.args.includes('--metrics-bind-address=:8443')))(
-    'let it check who may read its metrics: %s',
-    (_name, { serviceAccountName, containers }) => {
-      if (containers[0]?.args.includes('--metrics-secure=false')) return;
-      const bound = manifests
-        .filter(([, { subjects = [] }]) => subjects.some(({ name }) => name === serviceAccountName))
-        .flatMap(([, { roleRef }]) => (roleRef && named(roleRef.kind, roleRef.name)?.rules) ?? []);
-      const resources = bound.filter(({ verbs }) => verbs.includes('create')).flatMap((rule) => rule.resources ?? []);
-      expect(resources).toEqual(expect.arrayContaining(['tokenreviews', 'subjectaccessreviews']));
-    },
+  const secured = pods.filter(([, { containers }]) =>
+    containers.some(
+      ({ args }) => args.includes('--metrics-bind-address=:8443') && !args.includes('--metrics-secure=false'),
+    ),
   );
+
+  test.each(secured)('let it check who may read its metrics: %s', (_name, { serviceAccountName }) => {
+    const bound = manifests
+      .filter(([, { subjects = [] }]) => subjects.some(({ name }) => name === serviceAccountName))
+      .flatMap(([, { roleRef }]) => (roleRef && named(roleRef.kind, roleRef.name)?.rules) ?? []);
+    const resources = bound.filter(({ verbs }) => verbs.includes('create')).flatMap((rule) => rule.resources ?? []);
+    expect(resources).toEqual(expect.arrayContaining(['tokenreviews', 'subjectaccessreviews']));
+  });
 
   test('name the group of the provider', () => {
     const groups = JSON.stringify(roles.map(([, { rules }]) => rules));
     expect(groups).toContain(`"${foo.config.type.group}"`);
+  });
+});
+
+describe('init, with the rights of its own ServiceAccount', () => {
+  test('installs the type of the ProviderConfig and registers the kind', async () => {
+    for (const [, manifest] of manifests.filter(([name]) => name.startsWith('base/rbac-init'))) {
+      const [namespace, subjects] = [NAMESPACE, manifest.subjects?.map((each) => ({ ...each, namespace: NAMESPACE }))];
+      const inNamespace = CLUSTER_SCOPED.has(manifest.kind) ? {} : { namespace };
+      const metadata = { ...manifest.metadata, ...inNamespace };
+      await server.admin.apply(typeOf(manifest), { ...manifest, metadata, ...(subjects ? { subjects } : {}) });
+    }
+    await server.admin.create(SERVICE_PROVIDERS, {
+      metadata: { name: 'foo' },
+      spec: { image: 'example.org/foo:v1' },
+    } as KubeObject);
+    const { token } = await issueToken(server.admin, NAMESPACE, 'foo-init', 3_600);
+    const { ca, server: address } = server.adminCredentials;
+    const kubeconfig = join(inject('runFolder'), 'manifests', 'init.kubeconfig');
+    writeFileSync(kubeconfig, formatKubeconfig({ server: address, ca, token }), { mode: 0o600 });
+    const env = { KUBECONFIG: kubeconfig, ONBOARDING_KUBECONFIG: server.kubeconfigPath, POD_NAMESPACE: NAMESPACE };
+    expect(await runCommand(['init', '--provider-name', 'foo'], env)).toMatchObject({ code: 0, stderr: '' });
+    expect(await server.admin.get(SERVICE_PROVIDERS, 'foo')).toMatchObject({
+      status: { resources: [{ kind: foo.api.type.kind }] },
+    });
+    const { type } = foo.config;
+    expect(await server.admin.get(CRDS, `${type.plural}.${type.group}`)).toBeDefined();
+    // Again, as after each upgrade.
+    expect(await runCommand(['init', '--provider-name', 'foo'], env)).toMatchObject({ code: 0 });
   });
 });
