@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { argv, execPath } from 'node:process';
 import { isShipped, packagedAs, productionPackages } from './decide-contents.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -30,8 +29,8 @@ export function assembleImage(folder: string): void {
 
 function addNode(folder: string): void {
   const node = join(folder, 'usr/local/bin/node');
-  copyFileSync(execPath, node);
-  const libraries = execFileSync('ldd', [execPath], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g);
+  copyFileSync(process.execPath, node);
+  const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g);
   for (const [, library = ''] of libraries) {
     const to = join(folder, library);
     mkdirSync(dirname(to), { recursive: true });
@@ -71,8 +70,8 @@ function addPackages(app: string): void {
   }
 }
 
-if (argv[1] && resolve(argv[1]) === import.meta.filename) {
-  const [, , folder] = argv;
+if (process.argv[1] && resolve(process.argv[1]) === import.meta.filename) {
+  const [, , folder] = process.argv;
   if (!folder) throw new Error('usage: node deploy/image/assemble.ts <folder>');
   assembleImage(resolve(folder));
   process.stdout.write(`${folder}: the root of the image\n`);

@@ -134,6 +134,7 @@ describe('the deciding code', () => {
  * directly in one of the five folders is a place of its own.
  */
 const HOUSE: readonly string[] = [
+  'deploy/image',
   'deploy/command',
 
   'bridge/bridge.ts',

@@ -6,6 +6,7 @@ export const ROOT = join(import.meta.dirname, '../../..');
 export const DOCS = [
   'README.md',
   'CONTRIBUTING.md',
+  'deploy/README.md',
   'shared/provider/README.md',
   'shared/provider/FROM-GO.md',
 ] as const;
