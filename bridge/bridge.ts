@@ -6,7 +6,6 @@ import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CONFIG_MAPS, SECRETS } from '../shar
 import type { Provider } from '../shared/provider/provider.ts';
 import type { DeliveryState } from '../shared/queue/delivery-state.ts';
 import type { Publisher } from '../shared/queue/publisher.ts';
-import type { RedisClient } from '../shared/queue/redis.ts';
 import { ConfigStatus } from './config/config-status.ts';
 import { ProviderConfigWatch } from './config/provider-config-watch.ts';
 import { referenceWatch } from './config/reference-watch.ts';
@@ -32,9 +31,7 @@ export interface BridgeOptions {
   onboarding: HttpKubeClient | undefined;
   /** The provider's own namespace on the platform cluster, with what the provider refers to. */
   providerNamespace: string;
-  /** A sender's connection (see `senderConnection`); stays the caller's to close. */
-  redis: RedisClient;
-  /** Stays the caller's to close. */
+  /** On a sender's connection (see `senderConnection`); stays the caller's to close. */
   publisher: Publisher;
   state: DeliveryState;
   /** For the kubeconfig that the ProviderConfig names. */
@@ -84,9 +81,9 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
 
 /** What is watched, what sends, and what is done without a change, in the order in which it starts. */
 function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
-  const { provider, platform, providerNamespace, redis, publisher, state, leaderElection, log } = options;
+  const { provider, platform, providerNamespace, publisher, state, leaderElection, log } = options;
   const followed = new FollowedObjects();
-  const open = (): boolean => redis.status === 'ready' && epoch.verified;
+  const open = (): boolean => state.link.connected && epoch.verified;
   const sender = new Sender(publisher, open, { tuning, log });
   const epoch = new EpochKeeper(state, {
     longestLeaseMs: tuning.longestLeaseMs,
@@ -95,7 +92,7 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
   });
   const queue: Part = {
     problems: () => {
-      const closed = `queue: Redis is not ${redis.status === 'ready' ? 'checked' : 'connected'} (${sender.waiting} objects wait)`;
+      const closed = `queue: Redis is not ${state.link.connected ? 'checked' : 'connected'} (${sender.waiting} objects wait)`;
       const problem = open() ? sender.problem : closed;
       return problem === undefined ? [] : [problem];
     },
@@ -159,7 +156,6 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
     // Two modes are two Leases: a mode that fails in one replica says nothing about the other.
     ...modes.map((mode) => (lead ? led(mode, { ...lead, name: `${provider.name}-${mode.mode}` }) : mode)),
     duties({
-      redis,
       state,
       epoch,
       sender,

@@ -42,6 +42,8 @@ export const BACKGROUND_PRIORITY = 10;
 export const RECONNECT_LIMIT_MS = 1_000;
 /** How often it is looked whether Redis may still be worked with: its settings, and the rights there. */
 export const ADMISSION_CHECK_MS = 30_000;
+/** How often a sender follows a Redis Cluster that rearranges itself, before it is told that Redis is away. */
+export const SENDER_REDIRECTIONS = 5;
 /** How often the nodes of a Redis Cluster are asked who serves what. */
 export const TOPOLOGY_CHECK_MS = 5_000;
 /** A sender's commands are answered in milliseconds: a connection that gives no answer for so long is dead. */

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Reason } from '../../shared/events/catalogue.ts';
 import type { DeliveryState, Due } from '../../shared/queue/delivery-state.ts';
 import type { Priority } from '../../shared/queue/publisher.ts';
-import type { RedisClient } from '../../shared/queue/redis.ts';
 import type { EpochKeeper } from './epoch.ts';
 import type { Sender } from '../send/sender.ts';
 import { repeat } from './repeat.ts';
@@ -11,7 +10,6 @@ import type { BridgeTuning } from '../tuning.ts';
 import { DUTY_BATCH } from '../tuning.ts';
 
 export interface DutyOptions {
-  redis: RedisClient;
   state: DeliveryState;
   epoch: EpochKeeper;
   sender: Sender;
@@ -29,22 +27,22 @@ export interface DutyOptions {
  * @returns ends it
  */
 export function startDuties(options: DutyOptions): () => void {
-  const { redis, state, epoch, resync, tuning, log } = options;
+  const { state, epoch, resync, tuning, log } = options;
   const stopped = new AbortController();
   const duty = (name: string, everyMs: number, task: () => Promise<void>): void => {
     void repeat(name, everyMs, task, { signal: stopped.signal, log });
   };
-  const usable = (): boolean => redis.status === 'ready' && epoch.verified && (options.active?.() ?? true);
+  const usable = (): boolean => state.link.connected && epoch.verified && (options.active?.() ?? true);
 
   const checkEpoch = async (): Promise<void> => {
-    if (redis.status !== 'ready') return;
+    if (!state.link.connected) return;
     await epoch.check();
     options.sender.wake();
   };
-  const onReady = (): void => void checkEpoch().catch((error: Error) => log.warn({ problem: error.message }, 'epoch'));
-  const onClose = (): void => epoch.connectionLost();
-  redis.on('ready', onReady);
-  redis.on('close', onClose);
+  const unfollow = state.link.follow(
+    () => void checkEpoch().catch((error: Error) => log.warn({ problem: error.message }, 'epoch')),
+    () => epoch.connectionLost(),
+  );
 
   duty('epoch', tuning.epochCheckMs, checkEpoch);
   duty('timers', tuning.timerSweepMs, async () => {
@@ -74,8 +72,7 @@ export function startDuties(options: DutyOptions): () => void {
 
   return () => {
     stopped.abort();
-    redis.off('ready', onReady);
-    redis.off('close', onClose);
+    unfollow();
   };
 }
 

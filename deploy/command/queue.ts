@@ -42,7 +42,7 @@ export function openQueue(settings: RedisSettings, provider: string, log: Logger
   };
   const publisher = new BullPublisher(redis, keys, onError, admission);
   const problems = (): string[] => {
-    if (redis.status !== 'ready') return ['Redis is not connected', ...admission.problems];
+    if (!state.link.connected) return ['Redis is not connected', ...admission.problems];
     return admission.admitted || admission.problems.length > 0
       ? [...admission.problems]
       : ['Redis is not looked at yet'];
@@ -73,7 +73,7 @@ export function openQueue(settings: RedisSettings, provider: string, log: Logger
       ),
     async close() {
       admission.close();
-      if (redis.status === 'ready') await publisher.close().catch(() => undefined);
+      if (state.link.connected) await publisher.close().catch(() => undefined);
       redis.disconnect();
     },
   };

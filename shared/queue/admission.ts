@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts';
 import { ADMISSION_CHECK_MS } from '../tuning.ts';
 import { deniedBy, factsOf, rightsProblems, type ServerFacts, serverProblems } from './decide-redis.ts';
 import type { QueueKeys } from './keys.ts';
+import { linkOf, type RedisLink } from './link.ts';
 import type { RedisClient } from './redis.ts';
 import { deniedCommands } from './rights.ts';
 
@@ -15,6 +16,8 @@ import { deniedCommands } from './rights.ts';
 export class Admission {
   readonly #redis: RedisClient;
   readonly #keys: QueueKeys;
+  readonly #link: RedisLink;
+  readonly #unfollow: () => void;
   readonly #log: Logger;
   readonly #listeners = new Set<(admitted: boolean) => void>();
   readonly #timer: NodeJS.Timeout;
@@ -26,8 +29,8 @@ export class Admission {
     this.#redis = redis;
     this.#keys = keys;
     this.#log = log;
-    redis.on('ready', this.#onChange);
-    redis.on('+node', this.#onChange);
+    this.#link = linkOf(redis, keys);
+    this.#unfollow = this.#link.follow(this.#onChange, () => undefined);
     this.#timer = setInterval(this.#onChange, ADMISSION_CHECK_MS).unref();
   }
 
@@ -56,13 +59,12 @@ export class Admission {
 
   close(): void {
     clearInterval(this.#timer);
-    this.#redis.off('ready', this.#onChange);
-    this.#redis.off('+node', this.#onChange);
+    this.#unfollow();
     this.#listeners.clear();
   }
 
   readonly #onChange = (): void => {
-    if (this.#redis.status !== 'ready') return;
+    if (!this.#link.connected) return;
     this.#look = this.#look.then(() => this.#lookOnce()).catch(() => undefined); // gone again; the next look tells
   };
 

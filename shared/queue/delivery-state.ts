@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { formatObjectKey, type ObjectKey, parseObjectKey } from '../model/object-key.ts';
 import type { QueueKeys } from './keys.ts';
+import { linkOf, type RedisLink } from './link.ts';
 import type { RedisClient } from './redis.ts';
 import { type DeliveryScripts, withScripts } from './scripts.ts';
 
@@ -21,12 +22,15 @@ export interface Due {
 
 /** Leases, timers, parked objects, attempts and the epoch of one provider in Redis. See the delivery protocol. */
 export class DeliveryState {
+  /** The way to where all this lies. */
+  readonly link: RedisLink;
   readonly #redis: RedisClient & DeliveryScripts;
   readonly #keys: QueueKeys;
 
   constructor(redis: RedisClient, keys: QueueKeys) {
     this.#redis = withScripts(redis);
     this.#keys = keys;
+    this.link = linkOf(redis, keys);
   }
 
   /** A token nobody has used before, also after Redis was rolled back. */

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { RECONNECT_LIMIT_MS, SENDER_SILENCE_LIMIT_MS, TOPOLOGY_CHECK_MS } from '../tuning.ts';
+import { RECONNECT_LIMIT_MS, SENDER_REDIRECTIONS, SENDER_SILENCE_LIMIT_MS, TOPOLOGY_CHECK_MS } from '../tuning.ts';
 import { type RedisAddress, redisServer, type RedisSettings } from './redis-settings.ts';
 
 export type { RedisSettings } from './redis-settings.ts';
@@ -78,6 +78,9 @@ function openCluster(nodes: RedisAddress[], options: RedisOptions): Cluster {
     enableOfflineQueue,
     lazyConnect,
     clusterRetryStrategy: pause,
+    // Each waits 100 ms for the cluster to find its way: a sender's caller remembers, a worker has time.
+    maxRedirections: enableOfflineQueue ? Number.MAX_SAFE_INTEGER : SENDER_REDIRECTIONS,
+    retryDelayOnMoved: 100,
     slotsRefreshInterval: TOPOLOGY_CHECK_MS,
     redisOptions: { ...each, replyMapping: 'legacy' },
     // The names that certificates are made for.

@@ -10,7 +10,7 @@ import { DEFAULT_TUNING } from '../../bridge/tuning.ts';
 import { startDuties } from '../../bridge/upkeep/duties.ts';
 import { EpochKeeper } from '../../bridge/upkeep/epoch.ts';
 import { type EventType, FUNCTION_NAMES } from '../../shared/events/catalogue.ts';
-import { parseServiceEvent } from '../../shared/events/service-event.ts';
+import { parseServiceEvent, type ServiceEvent } from '../../shared/events/service-event.ts';
 import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.ts';
 import { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
@@ -22,8 +22,13 @@ import { type Call, HostProcess } from './hosts.ts';
 import type { HostOrder } from './messages.ts';
 import { CONCURRENCY, FUNCTION, LEASE_MS, PROVIDER, type Rig, RUN_LIMIT_MS } from './rig.ts';
 
+export interface QueueRig extends Rig {
+  readonly redisUrl: string;
+  deliverInBackground(event: ServiceEvent): Promise<void>;
+}
+
 /** A function that gets its work from a queue: in the worker's own process, or served behind a dispatcher. */
-export async function queueRig(host: 'worker' | 'dispatcher'): Promise<Rig> {
+export async function queueRig(host: 'worker' | 'dispatcher'): Promise<QueueRig> {
   const dir = mkdtempSync(join(tmpdir(), 'contract-'));
   const redis = await startRedis({ dir: join(dir, 'redis') });
   const client = new Redis(redis.url, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
@@ -39,7 +44,6 @@ export async function queueRig(host: 'worker' | 'dispatcher'): Promise<Rig> {
   const epoch = new EpochKeeper(state, { longestLeaseMs: 0, log: quiet, onChanged: () => undefined });
   const bridge = new Sender(publisher, () => epoch.verified, { tuning: DEFAULT_TUNING, log: quiet });
   const endDuties = startDuties({
-    redis: client,
     state,
     epoch,
     sender: bridge,
@@ -90,7 +94,9 @@ export async function queueRig(host: 'worker' | 'dispatcher'): Promise<Rig> {
     return found;
   };
   return {
+    redisUrl: redis.url,
     calls,
+    deliverInBackground: (event) => publisher.publish(event, 'background'),
     async deliver(data) {
       const event = sound(data);
       if (event) return publisher.publish(event, 'user');

@@ -83,7 +83,6 @@ export async function runBridge(
     ...options,
     provider: foo,
     providerNamespace: 'service-provider',
-    redis,
     publisher,
     state,
     log,

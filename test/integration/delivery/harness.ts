@@ -94,7 +94,7 @@ export class Delivery {
           objects.map((key) => ({ key, reason: 'EpochChanged' as const, priority: 'background' as const })),
         ),
     });
-    const stop = startDuties({ redis, state, epoch, sender, resync: ignore, tuning, log: quiet });
+    const stop = startDuties({ state, epoch, sender, resync: ignore, tuning, log: quiet });
     this.closing.push(stop, () => sender.stop());
     await eventually('there is an epoch', async () => (await state.readEpoch()).sameServer);
   }

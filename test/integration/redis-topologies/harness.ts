@@ -45,14 +45,13 @@ export class Deployment {
     this.#settings = settings;
     const log = pino({ level: 'debug', name: 'bridge' }, pino.destination({ dest: this.#logFile, sync: true }));
     this.queue = openQueue(settings, PROVIDER, log);
-    const { redis, state, publisher } = this.queue;
+    const { state, publisher } = this.queue;
     this.epoch = new EpochKeeper(state, { longestLeaseMs: LEASE_MS, log, onChanged: () => this.#publishAll() });
-    this.#sender = new Sender(publisher, () => redis.status === 'ready' && this.epoch.verified, {
+    this.#sender = new Sender(publisher, () => state.link.connected && this.epoch.verified, {
       tuning: DEFAULT_TUNING,
       log,
     });
     this.#endDuties = startDuties({
-      redis,
       state,
       epoch: this.epoch,
       sender: this.#sender,
