@@ -86,18 +86,26 @@ export interface Watched extends Servers {
   sentinels: readonly RedisNode[];
 }
 
-/** A master with a replica, and three sentinels who notice within a second that it is gone. */
+/** A master with a replica, and three sentinels (password: guard) who notice within a second that it is gone. */
 export async function startWatched(dir: string, name: string): Promise<Watched> {
   const master = await startNode({ dir: join(dir, 'master'), config: ['repl-diskless-sync-delay 0'] });
   const replica = await startNode({ dir: join(dir, 'replica'), config: [`replicaof ${master.host} ${master.port}`] });
   await eventually('the replica follows', () => replica.cli('INFO', 'replication').includes('master_link_status:up'));
   const watch = [
+    'requirepass guard',
     `sentinel monitor ${name} ${master.host} ${master.port} 2`,
     `sentinel down-after-milliseconds ${name} 1000`,
     `sentinel failover-timeout ${name} 5000`,
   ];
   const sentinels = await Promise.all(
-    [0, 1, 2].map((index) => startNode({ dir: join(dir, `sentinel-${index}`), config: watch, sentinel: true })),
+    [0, 1, 2].map((index) =>
+      startNode({
+        dir: join(dir, `sentinel-${index}`),
+        config: watch,
+        sentinel: true,
+        cliArgs: ['-a', 'guard', '--no-auth-warning'],
+      }),
+    ),
   );
   const knows = (each: RedisNode, what: string): boolean => each.cli('SENTINEL', 'MASTER', name).includes(what);
   await eventually('the sentinels know each other and the replica', () =>

@@ -14,7 +14,7 @@ let deployment: Deployment;
 beforeAll(async () => {
   servers = await startWatched(folder.path, 'work');
   const nodes = servers.sentinels.map(({ host, port }) => ({ host, port }));
-  const sentinel = { nodes, master: 'work' };
+  const sentinel = { nodes, master: 'work', password: 'guard' };
   const user = leastUser([servers.master, servers.replica]);
   deployment = await Deployment.start({ sentinel, ...user }, folder.path);
 });
