@@ -11,5 +11,5 @@ export function plainFastify(options: FastifyServerOptions = {}): FastifyInstanc
   return fastify({
     ...options,
     schemaController: { compilersFactory: { buildValidator: refuse, buildSerializer: refuse } },
-  } as FastifyServerOptions) as unknown as FastifyInstance;
+  } as FastifyServerOptions);
 }

@@ -21,7 +21,7 @@ import { eventsOf } from './suite-events.ts';
 
 /** What every host of a function does, whatever it is. */
 export function contract(name: string, makeRig: MakeRig): void {
-  describe(name, () => {
+  describe.each([name])('%s', () => {
     let rig: Rig;
     beforeAll(async () => {
       rig = await makeRig();
