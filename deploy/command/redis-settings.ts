@@ -1,18 +1,9 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
-import {
-  type RedisAddress,
-  redisServer,
-  type RedisSettings,
-  type Renewable,
-  textOf,
-} from '../../shared/queue/redis-settings.ts';
-import { keepSecret } from '../../shared/redact.ts';
+import { type RedisAddress, redisServer, type RedisSettings } from '../../shared/queue/redis-settings.ts';
 
 const text = z.string().min(1).optional();
-const flag = z.enum(['true', 'false']).optional();
 
 const addresses = z
   .string()
@@ -33,15 +24,12 @@ export const REDIS_VARIABLES = {
   REDIS_URL_FILE: text,
   REDIS_SENTINELS: addresses,
   REDIS_SENTINEL_MASTER: text,
-  REDIS_SENTINEL_USERNAME: text,
   REDIS_SENTINEL_PASSWORD: text,
   REDIS_SENTINEL_PASSWORD_FILE: text,
-  REDIS_SENTINEL_TLS: flag,
   REDIS_CLUSTER_NODES: addresses,
   /** For Sentinel and Cluster, which have no address that would say so. */
-  REDIS_TLS: flag,
+  REDIS_TLS: z.enum(['true', 'false']).optional(),
   REDIS_USERNAME: text,
-  REDIS_USERNAME_FILE: text,
   REDIS_PASSWORD: text,
   REDIS_PASSWORD_FILE: text,
   REDIS_CA_FILE: text,
@@ -71,98 +59,42 @@ export function redisProblems(env: Partial<Record<Variable, unknown>>): { variab
 
   if (has('REDIS_SENTINELS') && !has('REDIS_SENTINEL_MASTER'))
     refuse('REDIS_SENTINEL_MASTER', 'missing; set it to the name by which the sentinels know the master');
-  for (const each of SENTINEL_ONLY)
+  for (const each of ['REDIS_SENTINEL_MASTER', 'REDIS_SENTINEL_PASSWORD', 'REDIS_SENTINEL_PASSWORD_FILE'] as const)
     if (has(each) && !has('REDIS_SENTINELS')) refuse(each, 'goes with REDIS_SENTINELS; set that, or unset this');
 
   if (has('REDIS_CERT_FILE') && !has('REDIS_KEY_FILE')) refuse('REDIS_KEY_FILE', 'missing; REDIS_CERT_FILE needs it');
   if (has('REDIS_KEY_FILE') && !has('REDIS_CERT_FILE')) refuse('REDIS_CERT_FILE', 'missing; REDIS_KEY_FILE needs it');
-  if (has('REDIS_SENTINEL_USERNAME') && !has('REDIS_SENTINEL_PASSWORD') && !has('REDIS_SENTINEL_PASSWORD_FILE'))
-    refuse('REDIS_SENTINEL_PASSWORD', 'missing; REDIS_SENTINEL_USERNAME needs it');
   return problems;
 }
 
-const SENTINEL_ONLY = [
-  'REDIS_SENTINEL_MASTER',
-  'REDIS_SENTINEL_USERNAME',
-  'REDIS_SENTINEL_PASSWORD',
-  'REDIS_SENTINEL_PASSWORD_FILE',
-  'REDIS_SENTINEL_TLS',
-] as const;
-
 type FileVariable = Extract<Variable, `${string}_FILE`>;
 
-/** @throws RuntimeError `INVALID_SETTINGS` for a file that can't be used, and for what `redisServer` refuses */
+/** @throws RuntimeError `INVALID_SETTINGS` for a file that can't be read, and for what `redisServer` refuses */
 export function redisSettings(env: RedisEnvironment): RedisSettings {
-  const file = (variable: FileVariable): (() => string) | undefined => {
+  const file = (variable: FileVariable): string | undefined => {
     const path = env[variable];
-    return path === undefined ? undefined : renewedText(variable, path);
+    if (path === undefined) return undefined;
+    try {
+      return readFileSync(path, 'utf8').trim();
+    } catch (error) {
+      throw new RuntimeError('INVALID_SETTINGS', `${variable}: ${messageOf(error)}`);
+    }
   };
-  const secret = (text: Renewable | undefined): Renewable | undefined =>
-    typeof text === 'function' ? () => kept(text()) : text && kept(text);
-  const url = file('REDIS_URL_FILE');
   const settings: RedisSettings = {
-    url: url?.() ?? env.REDIS_URL,
+    url: file('REDIS_URL_FILE') ?? env.REDIS_URL,
     sentinel: env.REDIS_SENTINELS && {
       nodes: env.REDIS_SENTINELS,
       master: env.REDIS_SENTINEL_MASTER ?? '',
-      tls: env.REDIS_SENTINEL_TLS && env.REDIS_SENTINEL_TLS === 'true',
-      username: env.REDIS_SENTINEL_USERNAME,
-      password: secret(file('REDIS_SENTINEL_PASSWORD_FILE') ?? env.REDIS_SENTINEL_PASSWORD),
+      password: file('REDIS_SENTINEL_PASSWORD_FILE') ?? env.REDIS_SENTINEL_PASSWORD,
     },
     cluster: env.REDIS_CLUSTER_NODES,
-    tls: env.REDIS_TLS && env.REDIS_TLS === 'true',
-    username: file('REDIS_USERNAME_FILE') ?? env.REDIS_USERNAME,
-    password: secret(file('REDIS_PASSWORD_FILE') ?? env.REDIS_PASSWORD),
+    tls: env.REDIS_TLS === 'true' ? true : undefined,
+    username: env.REDIS_USERNAME,
+    password: file('REDIS_PASSWORD_FILE') ?? env.REDIS_PASSWORD,
     ca: file('REDIS_CA_FILE'),
     cert: file('REDIS_CERT_FILE'),
     key: file('REDIS_KEY_FILE'),
   };
-  const { password } = redisServer(settings);
-  if (url && settings.password === undefined && password !== undefined)
-    settings.password = secret(() => textOf(redisServer({ url: url() }).password ?? ''));
-  checkCertificates(settings);
+  redisServer(settings);
   return settings;
-}
-
-/** Read each time, since files of Secrets are replaced. One that can't be read then counts as it was. */
-function renewedText(variable: FileVariable, path: string): () => string {
-  let last: string;
-  const read = (): string => readFileSync(path, 'utf8').trim();
-  try {
-    last = read();
-  } catch (error) {
-    throw new RuntimeError('INVALID_SETTINGS', `${variable}: ${messageOf(error)}`);
-  }
-  if (last === '') throw new RuntimeError('INVALID_SETTINGS', `${variable}: ${path} is empty`);
-  return () => {
-    try {
-      last = read() || last;
-    } catch {
-      // being replaced
-    }
-    return last;
-  };
-}
-
-/** No line of the log shows it. */
-function kept(secret: string): string {
-  keepSecret(secret);
-  return secret;
-}
-
-/** Node leaves out what it can't read in a list of authorities, and tells of the rest when it connects. */
-function checkCertificates({ ca, cert, key }: RedisSettings): void {
-  const check = <T>(variable: FileVariable, what: string, parse: () => T): T => {
-    try {
-      return parse();
-    } catch (error) {
-      throw new RuntimeError('INVALID_SETTINGS', `${variable}: holds no ${what} in PEM (${messageOf(error)})`);
-    }
-  };
-  if (ca !== undefined) check('REDIS_CA_FILE', 'certificate', () => new X509Certificate(textOf(ca)));
-  if (cert === undefined || key === undefined) return;
-  const certificate = check('REDIS_CERT_FILE', 'certificate', () => new X509Certificate(textOf(cert)));
-  const privateKey = check('REDIS_KEY_FILE', 'private key without a passphrase', () => createPrivateKey(textOf(key)));
-  if (!certificate.checkPrivateKey(privateKey))
-    throw new RuntimeError('INVALID_SETTINGS', 'REDIS_KEY_FILE: belongs to another certificate than REDIS_CERT_FILE');
 }
