@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import foo from '../../functions/providers/foo/provider.ts';
 import { FUNCTION_NAMES, OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import { serviceEvent, toCloudEvent } from '../../shared/events/service-event.ts';
+import { freePort } from '../control-planes/ports.ts';
 import { runCommand } from '../support/run-command.ts';
 import { PROVIDER_NAMESPACE } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -88,7 +89,7 @@ describe('service-provider publish', () => {
   });
 
   test('to an address where nobody answers fails', async () => {
-    const args = ['--object', `${PROJECT}/${NAME}`, '--uid', 'u', '--address', 'http://127.0.0.1:1/'];
+    const args = ['--object', `${PROJECT}/${NAME}`, '--uid', 'u', '--address', `http://127.0.0.1:${await freePort()}/`];
     const { code, stderr } = await publish(...args);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^service-provider: http:.*ECONNREFUSED/) as string]);
   });
