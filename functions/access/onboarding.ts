@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { RuntimeError } from '../../shared/errors.ts';
 import { clientForRotating } from '../../shared/kube/connect.ts';
+import { createOrGet } from '../../shared/kube/create.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { type ClusterCredentials, kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
@@ -64,18 +65,21 @@ export async function orderOnboardingAccess(
   const metadata = { name, namespace, labels };
   const token = onboardingAccess(provider, use);
   const order = async (): Promise<{ secret: string; address: string | undefined } | undefined> => {
+    // Several processes of a provider start at once, and each of them orders.
     const cluster =
       (await platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace)) ??
-      (await platform.create<ClusterRequest>(CLUSTER_REQUESTS, { metadata, spec: { purpose: 'onboarding' } }));
+      (await createOrGet<ClusterRequest>(platform, CLUSTER_REQUESTS, { metadata, spec: { purpose: 'onboarding' } }));
+    if (!cluster) return undefined;
     if (cluster.status?.phase === 'Denied')
       throw new RuntimeError('NOT_READY', `ClusterRequest ${namespace}/${name} was denied`);
     if (cluster.status?.phase !== 'Granted') return undefined;
     let access =
       (await platform.get<AccessRequest>(ACCESS_REQUESTS, name, namespace)) ??
-      (await platform.create<AccessRequest>(ACCESS_REQUESTS, {
+      (await createOrGet<AccessRequest>(platform, ACCESS_REQUESTS, {
         metadata,
         spec: { requestRef: { name, namespace }, token },
       }));
+    if (!access) return undefined;
     const patch = mergePatchOf(access.spec.token, token);
     if (patch) access = await platform.mergePatch(ACCESS_REQUESTS, name, { spec: { token: patch } }, { namespace });
     const { status } = access;

@@ -1,5 +1,5 @@
 import { type Job, Worker } from 'bullmq';
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import type { Admission } from '../../shared/queue/admission.ts';
 import { type QueueKeys, queueName } from '../../shared/queue/keys.ts';
 import { bullConnection, type RedisConnection } from '../../shared/queue/redis.ts';
@@ -16,7 +16,7 @@ export interface WorkerOptions extends DeliveryPorts {
   connection: RedisConnection;
   keys: QueueKeys;
   /** Jobs are taken while it says so; without one, always. */
-  admission?: Pick<Admission, 'follow' | 'noticed'> | undefined;
+  admission?: Pick<Admission, 'admitted' | 'follow' | 'noticed'> | undefined;
   concurrency: number;
   /** How long a job stays with a worker that is gone. */
   jobLockMs?: number;
@@ -39,7 +39,11 @@ export function startWorker(options: WorkerOptions): RunningWorker {
   const worker = new Worker(
     queueName(functionName),
     // The job's own priority: data and options keep the one that it was added with.
-    (job: Job) => deliver(job.data, job.priority === USER_PRIORITY ? 'user' : 'background', options),
+    (job: Job) => {
+      // Taken by a worker that waited for one already when it was told to stop: handed back.
+      if (admission?.admitted === false) throw new RuntimeError('NOT_READY', 'Redis is refused at the moment');
+      return deliver(job.data, job.priority === USER_PRIORITY ? 'user' : 'background', options);
+    },
     {
       connection,
       prefix: keys.prefix,

@@ -1,5 +1,5 @@
-import { isAlreadyExists, isNotFound } from '../../shared/kube/api-error.ts';
-import { createWithNamespace } from '../../shared/kube/create.ts';
+import { isNotFound } from '../../shared/kube/api-error.ts';
+import { createOrGet } from '../../shared/kube/create.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
@@ -64,10 +64,10 @@ export async function ensureRequest(
       case 'conclude':
         return action.verdict;
       case 'create-cluster-request':
-        observed = { ...observed, clusterRequest: await create(platform, CLUSTER_REQUESTS, action.object) };
+        observed = { ...observed, clusterRequest: await createOrGet(platform, CLUSTER_REQUESTS, action.object) };
         break;
       case 'create-access-request':
-        observed = { ...observed, accessRequest: await create(platform, ACCESS_REQUESTS, action.object) };
+        observed = { ...observed, accessRequest: await createOrGet(platform, ACCESS_REQUESTS, action.object) };
         break;
       case 'patch-cluster-request':
         observed = {
@@ -114,21 +114,6 @@ function awaitDeletion(type: ResourceType, { namespace, name }: RequestIdentity)
     reason: type === ACCESS_REQUESTS ? REASON.waitingForAccessRequestDeletion : REASON.waitingForClusterRequestDeletion,
     message: `${type.kind} ${namespace}/${name} is being removed; if it is still needed, it is ordered again afterwards`,
   };
-}
-
-/** A request that appeared in the meantime is taken as it is: the next decision looks at whose it is. */
-async function create<T extends KubeObject>(
-  platform: KubeClient,
-  type: ResourceType,
-  object: T,
-): Promise<T | undefined> {
-  try {
-    return await createWithNamespace(platform, type, object);
-  } catch (error) {
-    const { name, namespace } = object.metadata;
-    if (isAlreadyExists(error)) return platform.get<T>(type, name, namespace);
-    throw error;
-  }
 }
 
 /** Removes our finalizer from a request that is being deleted once it is the last one. True when the request is gone. */

@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceType } from '../model/kubernetes.ts';
-import { ApiError, isNotFound } from './api-error.ts';
+import { ApiError, isAlreadyExists, isNotFound } from './api-error.ts';
 import type { KubeClient } from './ports.ts';
 import { NAMESPACES } from './resources.ts';
 
@@ -17,5 +17,22 @@ export async function createWithNamespace<T extends KubeObject>(
     if (!missing || namespace === undefined) throw error;
     await client.apply(NAMESPACES, { metadata: { name: namespace } });
     return client.create(type, object);
+  }
+}
+
+/**
+ * As {@link createWithNamespace}, but what another process created meanwhile is taken as it is: whose it is, and whether
+ * it is right, is for the caller to look at. Undefined when that is gone again.
+ */
+export async function createOrGet<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType,
+  object: T,
+): Promise<T | undefined> {
+  try {
+    return await createWithNamespace(client, type, object);
+  } catch (error) {
+    if (isAlreadyExists(error)) return client.get<T>(type, object.metadata.name, object.metadata.namespace);
+    throw error;
   }
 }
