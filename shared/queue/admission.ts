@@ -57,6 +57,13 @@ export class Admission {
     this.#decide([...this.#problems, ...rightsProblems([denied], this.#keys.prefix)]);
   }
 
+  /** Looks now, and is through when that is decided. Rejects when Redis can't be asked. */
+  look(): Promise<void> {
+    const look = this.#look.then(() => this.#lookOnce());
+    this.#look = look.catch(() => undefined);
+    return look;
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#unfollow();
@@ -64,8 +71,8 @@ export class Admission {
   }
 
   readonly #onChange = (): void => {
-    if (!this.#link.connected) return;
-    this.#look = this.#look.then(() => this.#lookOnce()).catch(() => undefined); // gone again; the next look tells
+    // One that fails says that Redis has gone again: there will be a next connection.
+    if (this.#link.connected) void this.look().catch(() => undefined);
   };
 
   async #lookOnce(): Promise<void> {

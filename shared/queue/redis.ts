@@ -5,16 +5,6 @@ import { type RedisAddress, redisServer, type RedisSettings } from './redis-sett
 
 export type { RedisSettings } from './redis-settings.ts';
 
-/**
- * For `ACL SETUSER`: all that a provider's user needs, besides a password. By kinds of keys rather than by commands,
- * since BullMQ's scripts change; found by what `ACL LOG` says, and all of it within the provider's own keys.
- */
-export const LEAST_RIGHTS =
-  'resetkeys ~{service-provider:<provider>}:* resetchannels -@all +@string +@hash +@list +@set +@sortedset +@stream ' +
-  '-@dangerous +del +exists +pexpire +pttl +persist +eval +evalsha +time +info +client|setname';
-/** And where it is a Cluster, these too. */
-export const MORE_RIGHTS_ON_CLUSTER = '+cluster|slots +cluster|info';
-
 /** A connection to one server (maybe one that Sentinel names), or to all of a Cluster. */
 export type RedisClient = Redis | Cluster;
 
@@ -99,28 +89,4 @@ export function bullConnection(
   if (!options.cluster) return { connection: options as ConnectionOptions, close: () => undefined };
   const cluster = openRedis(options, onError);
   return { connection: cluster, close: () => cluster.disconnect() };
-}
-
-/**
- * A Redis that may drop keys when memory is short would forget work.
- * @returns what is wrong, or `undefined`; services that hide their configuration are taken as they are
- */
-export async function evictionProblem(redis: RedisClient): Promise<string | undefined> {
-  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
-  const policies = await Promise.all(masters.map(evictionPolicy));
-  const policy = policies.find((each) => each !== undefined && each !== 'noeviction');
-  if (policy === undefined) return undefined;
-  return `Redis has maxmemory-policy ${policy} and may drop work; set it to noeviction`;
-}
-
-/** CONFIG is refused to users with few rights, and INFO shows the same. */
-async function evictionPolicy(redis: Redis): Promise<string | undefined> {
-  try {
-    const [, policy] = await redis.config('GET', 'maxmemory-policy');
-    if (policy !== undefined) return policy;
-  } catch {
-    // refused
-  }
-  const info = await redis.info('memory').catch(() => '');
-  return /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
 }

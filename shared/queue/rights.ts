@@ -59,7 +59,7 @@ const ON_KEYS: Readonly<Record<string, readonly (string | number)[]>> = {
   zscore: ['m'],
 };
 
-/** The commands that every process needs, for the table in README.md. */
+/** The commands that are tried: all that a process needs. */
 export const NEEDED_COMMANDS: readonly string[] = [
   ...Object.keys(ON_KEYS),
   'rpoplpush',

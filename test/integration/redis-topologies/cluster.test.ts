@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { evictionProblem, MORE_RIGHTS_ON_CLUSTER } from '../../../shared/queue/redis.ts';
 import { type Servers, startRedisCluster } from '../../control-planes/redis-servers.ts';
 import { createRunFolder } from '../../support/run-folder.ts';
-import { Deployment, expectWholeFlow, leastUser, refused } from './harness.ts';
+import { Deployment, expectWholeFlow, leastUser, MORE_RIGHTS_ON_CLUSTER, refused } from './harness.ts';
 
 const folder = createRunFolder('redis-cluster');
 let servers: Servers;
@@ -32,7 +31,9 @@ test('works on a Redis Cluster of three masters', async () => {
 test('a single master that may drop work is found', async () => {
   const [, , last] = servers.nodes;
   last?.cli('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-  expect(await evictionProblem(deployment.queue.redis)).toMatch(/allkeys-lru/);
+  await deployment.queue.admission.look();
+  expect(deployment.queue.problems().join()).toMatch(/allkeys-lru/);
   last?.cli('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-  expect(await evictionProblem(deployment.queue.redis)).toBeUndefined();
+  await deployment.queue.admission.look();
+  expect(deployment.queue.problems()).toEqual([]);
 });

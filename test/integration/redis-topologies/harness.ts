@@ -16,7 +16,6 @@ import {
 import { done } from '../../../shared/events/outcome.ts';
 import { serviceEvent } from '../../../shared/events/service-event.ts';
 import type { ObjectKey } from '../../../shared/model/object-key.ts';
-import { LEAST_RIGHTS } from '../../../shared/queue/redis.ts';
 import type { RedisSettings } from '../../../shared/queue/redis-settings.ts';
 import { type Call, HostProcess } from '../../contract/hosts.ts';
 import type { RedisNode } from '../../control-planes/redis-servers.ts';
@@ -126,6 +125,17 @@ export class Deployment {
   get #logFile(): string {
     return join(this.#dir, 'deployment.log');
   }
+}
+
+/** The rights that README.md gives to users, so that they are those that are tried here. */
+const README = readFileSync(join(import.meta.dirname, '..', '..', '..', 'README.md'), 'utf8');
+const LEAST_RIGHTS = rightsIn(/ACL SETUSER <user> on ><password> ([^`]+)```/);
+export const MORE_RIGHTS_ON_CLUSTER = rightsIn(/besides `([^`]+)` in a\s+Cluster/);
+
+function rightsIn(pattern: RegExp): string {
+  const found = pattern.exec(README)?.[1];
+  if (found === undefined) throw new Error(`README.md does not tell the rights in Redis any more: ${String(pattern)}`);
+  return found.trim().replaceAll(/\s+/g, ' ');
 }
 
 /** Makes a user with no more rights than needed on each of them. */

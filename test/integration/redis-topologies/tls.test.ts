@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { evictionProblem, openRedis, senderConnection } from '../../../shared/queue/redis.ts';
+import { openRedis, senderConnection } from '../../../shared/queue/redis.ts';
 import type { RedisSettings } from '../../../shared/queue/redis-settings.ts';
 import { startRedisWithTls } from '../../control-planes/redis-servers.ts';
 import { createRunFolder } from '../../support/run-folder.ts';
@@ -38,9 +38,11 @@ test('works with a certificate of its own and the least rights', async () => {
 
 test('where CONFIG is refused, INFO tells that work may be dropped', async () => {
   server.cli('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru');
-  expect(await evictionProblem(deployment.queue.redis)).toMatch(/volatile-lru/);
+  await deployment.queue.admission.look();
+  expect(deployment.queue.problems().join()).toMatch(/volatile-lru/);
   server.cli('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-  expect(await evictionProblem(deployment.queue.redis)).toBeUndefined();
+  await deployment.queue.admission.look();
+  expect(deployment.queue.problems()).toEqual([]);
 });
 
 test('those rights reach no other provider', async () => {
