@@ -1,7 +1,7 @@
 import { HttpKubeClient } from './client.ts';
 import type { ClusterCredentials } from './kubeconfig.ts';
+import { rotating } from './rotating.ts';
 import { agentFor, type TlsSettings } from './transport.ts';
-import { ROTATION_CHECK_MS } from '../tuning.ts';
 
 function tlsOf(credentials: ClusterCredentials): TlsSettings {
   const { ca, clientCertificate: cert, clientKey: key, tlsServerName: servername, insecure } = credentials;
@@ -10,10 +10,9 @@ function tlsOf(credentials: ClusterCredentials): TlsSettings {
 
 /** A client for credentials that are plain data. */
 export function clientFor(credentials: ClusterCredentials): HttpKubeClient {
-  const { server, token } = credentials;
-  return new HttpKubeClient(server, {
+  return new HttpKubeClient(credentials.server, {
     dispatcher: agentFor(tlsOf(credentials)),
-    authorization: () => Promise.resolve(token ? `Bearer ${token}` : undefined),
+    authorization: () => Promise.resolve(bearer(credentials)),
   });
 }
 
@@ -22,17 +21,14 @@ export function clientFor(credentials: ClusterCredentials): HttpKubeClient {
  * authority stay those of the first reading.
  */
 export async function clientForRotating(read: () => Promise<ClusterCredentials>): Promise<HttpKubeClient> {
-  let current = await read();
-  let readAt = Date.now();
-  return new HttpKubeClient(current.server, {
-    dispatcher: agentFor(tlsOf(current)),
-    authorization: async () => {
-      if (Date.now() - readAt > ROTATION_CHECK_MS) {
-        readAt = Date.now();
-        // Unreadable for the moment: the token at hand may still be good.
-        current = await read().catch(() => current);
-      }
-      return current.token ? `Bearer ${current.token}` : undefined;
-    },
+  const current = rotating(read);
+  const first = await current();
+  return new HttpKubeClient(first.server, {
+    dispatcher: agentFor(tlsOf(first)),
+    authorization: async () => bearer(await current()),
   });
+}
+
+function bearer({ token }: ClusterCredentials): string | undefined {
+  return token ? `Bearer ${token}` : undefined;
 }

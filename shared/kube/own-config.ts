@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf, RuntimeError } from '../errors.ts';
-import { ROTATION_CHECK_MS } from '../tuning.ts';
 import { HttpKubeClient } from './client.ts';
 import { decideOwnConfig, type OwnConfig } from './decide-own-config.ts';
+import { rotating } from './rotating.ts';
 import { agentFor } from './transport.ts';
 
 /** Where a process finds its own configuration: a kubeconfig, or what Kubernetes gives to a pod. */
@@ -33,7 +33,11 @@ export async function openOwnConfig(source: OwnConfigSource): Promise<HttpKubeCl
   const tls = { ca: await pem(ca), cert: await pem(cert), key: await pem(key), servername, rejectUnauthorized };
   return new HttpKubeClient(server, {
     dispatcher: agentFor(tls),
-    authorization: tokenFile === undefined ? () => Promise.resolve(config.authorization) : fromFile(tokenFile),
+    // A pod's token is replaced every hour or so.
+    authorization:
+      tokenFile === undefined
+        ? () => Promise.resolve(config.authorization)
+        : rotating(async () => `Bearer ${(await fileAt(tokenFile)).trim()}`),
   });
 }
 
@@ -71,25 +75,4 @@ async function fileAt(path: string): Promise<string> {
   } catch (error) {
     throw new RuntimeError('INVALID_SETTINGS', `${path}: ${messageOf(error)}`);
   }
-}
-
-/** A pod's token is replaced every hour or so. */
-function fromFile(path: string): () => Promise<string> {
-  let current: string | undefined;
-  let readAt = 0;
-  return async () => {
-    if (current === undefined || Date.now() - readAt > ROTATION_CHECK_MS) {
-      readAt = Date.now();
-      const before = current;
-      // Unreadable for the moment: the token at hand may still be good.
-      current = await fileAt(path).then(
-        (text) => `Bearer ${text.trim()}`,
-        (error: unknown) => {
-          if (before === undefined) throw error;
-          return before;
-        },
-      );
-    }
-    return current;
-  };
 }
