@@ -18,7 +18,7 @@ import { Backoff } from '../watch/backoff.ts';
 import { watchProblem } from '../watch/decide-watch.ts';
 import { followOne } from '../watch/follow-one.ts';
 import type { WatchLoop } from '../watch/loop.ts';
-import { Endpoints } from './endpoints.ts';
+import { followEndpoints } from './endpoints.ts';
 import type { ExportApi } from './export-api.ts';
 import { type Shard, shardAt } from './shard.ts';
 import { isExportGone, retireSchemas } from './upkeep.ts';
@@ -63,7 +63,7 @@ export class KcpSession implements Part {
   readonly #stopped = new AbortController();
   readonly #credentials: WatchLoop<Secret, string>;
   #contents: string | undefined;
-  #endpoints: Endpoints | undefined;
+  #endpoints: ReturnType<typeof followEndpoints> | undefined;
   #problem: string | undefined = 'not connected yet';
 
   constructor(options: KcpSessionOptions) {
@@ -126,7 +126,7 @@ export class KcpSession implements Part {
       left: (url: string) => this.#close(url),
       moved: (count: number) => this.#options.onConditions([provisioned(), endpoints(count)]),
     };
-    this.#endpoints = new Endpoints(access.workspace, this.#exportName, sink, this.#options);
+    this.#endpoints = followEndpoints(access.workspace, this.#exportName, sink, this.#options);
     this.#endpoints.start();
     const { upkeep, log } = this.#options;
     void repeat('upkeep', upkeep.upkeepMs, () => this.#keepUp(access, api), { signal: this.#stopped.signal, log });
