@@ -11,7 +11,7 @@ import { formatObjectKey, type ObjectKey } from '../../shared/model/object-key.t
 import { freePort } from '../control-planes/ports.ts';
 import { eventually } from '../support/wait.ts';
 import { type Call, HostProcess } from './hosts.ts';
-import { CONCURRENCY, FUNCTION, LEASE_MS, PROVIDER, type Rig, RUN_LIMIT_MS } from './rig.ts';
+import { COMMON_ORDER, type Rig, RUN_LIMIT_MS } from './rig.ts';
 
 interface Known {
   next: EventType[];
@@ -27,16 +27,7 @@ export async function httpRig(): Promise<Rig> {
   const calls: Call[] = [];
   const processes: HostProcess[] = [];
   const start = async (): Promise<void> => {
-    const order = {
-      kind: 'server',
-      provider: PROVIDER,
-      functionName: FUNCTION,
-      concurrency: CONCURRENCY,
-      runLimitMs: RUN_LIMIT_MS,
-      leaseMs: LEASE_MS,
-      logFile,
-      port,
-    } as const;
+    const order = { ...COMMON_ORDER, kind: 'server', logFile, port } as const;
     processes.push(await HostProcess.start(order, (call) => calls.push(call)));
   };
   await start();

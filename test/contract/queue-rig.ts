@@ -20,7 +20,7 @@ import { startRedis } from '../control-planes/redis.ts';
 import { eventually } from '../support/wait.ts';
 import { type Call, HostProcess } from './hosts.ts';
 import type { HostOrder } from './messages.ts';
-import { CONCURRENCY, FUNCTION, LEASE_MS, PROVIDER, type Rig, RUN_LIMIT_MS } from './rig.ts';
+import { COMMON_ORDER, FUNCTION, PROVIDER, type Rig } from './rig.ts';
 
 export interface QueueRig extends Rig {
   readonly redisUrl: string;
@@ -53,14 +53,7 @@ export async function queueRig(host: 'worker' | 'dispatcher'): Promise<QueueRig>
   });
 
   const logFile = join(dir, 'hosts.log');
-  const common = {
-    provider: PROVIDER,
-    functionName: FUNCTION,
-    concurrency: CONCURRENCY,
-    runLimitMs: RUN_LIMIT_MS,
-    leaseMs: LEASE_MS,
-    logFile,
-  };
+  const common = { ...COMMON_ORDER, logFile };
   const calls: Call[] = [];
   const processes: HostProcess[] = [];
   const start = async (order: HostOrder): Promise<HostProcess> => {

@@ -12,6 +12,14 @@ export const PROVIDER = 'foo';
 export const RUN_LIMIT_MS = 3_000;
 export const LEASE_MS = 1_500;
 export const CONCURRENCY = 3;
+/** What every host in these tests is told. */
+export const COMMON_ORDER = {
+  provider: PROVIDER,
+  functionName: FUNCTION,
+  concurrency: CONCURRENCY,
+  runLimitMs: RUN_LIMIT_MS,
+  leaseMs: LEASE_MS,
+};
 
 /** What has become of an object. */
 export interface Effect {

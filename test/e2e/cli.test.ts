@@ -33,12 +33,7 @@ test('`service-provider run` orders its access through the platform, serves orde
       args: ['run'],
       dir: landscape.dir,
       provider: FOO_MODULE,
-      env: {
-        KUBECONFIG: landscape.platform.kubeconfigPath,
-        ONBOARDING_KUBECONFIG: '',
-        REDIS_URL: stage.redis.url,
-        LEASE_DURATION: '3s',
-      },
+      env: { ...stage.env, ONBOARDING_KUBECONFIG: '', LEASE_DURATION: '3s' },
     }),
   ]);
   service = started;
@@ -61,12 +56,7 @@ test('`service-provider run` orders its access through the platform, serves orde
 
 test('`bridge` and each function in a process of its own do the same together', async () => {
   const { landscape, orders } = stage;
-  const env = {
-    KUBECONFIG: landscape.platform.kubeconfigPath,
-    ONBOARDING_KUBECONFIG: landscape.onboarding.kubeconfigPath,
-    REDIS_URL: stage.redis.url,
-    LEASE_DURATION: '3s',
-  };
+  const env = { ...stage.env, LEASE_DURATION: '3s' };
   const parts = [
     ['bridge'],
     ...['resolve-credentials', 'provider-install', 'provider-delete', 'access-teardown'].map((name) => [
@@ -119,11 +109,7 @@ test('a process without its queue says that it is not ready, and is ready again 
     args: ['bridge'],
     dir: landscape.dir,
     provider: FOO_MODULE,
-    env: {
-      KUBECONFIG: landscape.platform.kubeconfigPath,
-      ONBOARDING_KUBECONFIG: landscape.onboarding.kubeconfigPath,
-      REDIS_URL: stage.redis.url,
-    },
+    env: stage.env,
   });
   await stage.redis.kill();
   const problem = await eventually('it is not ready', async () => {

@@ -10,7 +10,7 @@ import { callsOf, overlaps } from '../support/journal.ts';
 import { inTheMoment } from '../support/moment.ts';
 import { configMapValue, inOrder, requestsIn } from '../support/requests.ts';
 import { Desk, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { createStage, PROJECT, type Stage } from '../support/stage.ts';
+import { createStage, PROJECT, QUICK_ENV, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 
 let stage: Stage;
@@ -23,19 +23,10 @@ const started: ServiceProcess[] = [];
 
 /** Takes over soon what a killed one held. */
 async function start(args: string[], env: Record<string, string> = {}): Promise<ServiceProcess> {
-  const { platform, onboarding, dir } = stage.landscape;
   const made = await startServiceProcess({
     args,
-    dir,
-    env: {
-      ...desk.env,
-      KUBECONFIG: platform.kubeconfigPath,
-      ONBOARDING_KUBECONFIG: onboarding.kubeconfigPath,
-      REDIS_URL: stage.redis.url,
-      LEASE_DURATION: '3s',
-      JOB_LOCK_DURATION: '2s',
-      ...env,
-    },
+    dir: stage.landscape.dir,
+    env: { ...desk.env, ...stage.env, ...QUICK_ENV, ...env },
   });
   started.push(made);
   return made;

@@ -15,14 +15,7 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   stage = await createStage({ provider: foo, config: { pollInterval: '0s' } });
-  const { platform, onboarding, dir } = stage.landscape;
-  env = {
-    KUBECONFIG: platform.kubeconfigPath,
-    ONBOARDING_KUBECONFIG: onboarding.kubeconfigPath,
-    REDIS_URL: stage.redis.url,
-    POD_NAMESPACE: PROVIDER_NAMESPACE,
-    LOG_FILE: join(dir, 'publish.log'),
-  };
+  env = { ...stage.env, POD_NAMESPACE: PROVIDER_NAMESPACE, LOG_FILE: join(stage.landscape.dir, 'publish.log') };
   await Promise.all([stage.landscape.createControlPlane(PROJECT, NAME), stage.run()]);
   await stage.orders.create(NAME, 'one');
   await stage.orders.untilReady(NAME);

@@ -69,13 +69,7 @@ beforeAll(async () => {
       dir: landscape.dir,
       provider: LEAKY_MODULE,
       verbosity: 'trace',
-      env: {
-        KUBECONFIG: landscape.platform.kubeconfigPath,
-        ONBOARDING_KUBECONFIG: landscape.onboarding.kubeconfigPath,
-        REDIS_URL: stage.redis.url,
-        LOG_FILE: logFile,
-        LEASE_DURATION: '3s',
-      },
+      env: { ...stage.env, LOG_FILE: logFile, LEASE_DURATION: '3s' },
     }),
   ]);
   secrets = await stage.record(...[platform, tenant.client].map((client) => ({ client, types: [SECRETS] })));

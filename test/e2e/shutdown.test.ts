@@ -7,7 +7,7 @@ import { ensureNamespace } from '../support/cluster-provider/access.ts';
 import { callsOf, overlaps } from '../support/journal.ts';
 import { isReady } from '../support/orders.ts';
 import { Desk, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { createStage, PROJECT, type Stage } from '../support/stage.ts';
+import { createStage, PROJECT, QUICK_ENV, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 
 const NAMES = Array.from({ length: 50 }, (_, index) => `cp-${index}`);
@@ -17,19 +17,10 @@ let desk: Desk;
 const started: ServiceProcess[] = [];
 
 async function start(): Promise<ServiceProcess> {
-  const { platform, onboarding, dir } = stage.landscape;
   const made = await startServiceProcess({
     args: ['run'],
-    dir,
-    env: {
-      ...desk.env,
-      KUBECONFIG: platform.kubeconfigPath,
-      ONBOARDING_KUBECONFIG: onboarding.kubeconfigPath,
-      REDIS_URL: stage.redis.url,
-      CONCURRENCY: String(NAMES.length),
-      LEASE_DURATION: '3s',
-      JOB_LOCK_DURATION: '2s',
-    },
+    dir: stage.landscape.dir,
+    env: { ...desk.env, ...stage.env, ...QUICK_ENV, CONCURRENCY: String(NAMES.length) },
   });
   started.push(made);
   return made;

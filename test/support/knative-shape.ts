@@ -6,7 +6,7 @@ import { answersOk } from '../control-planes/readiness.ts';
 import { Activator, type ActivatedService } from './activator.ts';
 import { COMMAND, Desk, JOURNALLED_MODULE, ROOT, type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { PROVIDER_NAMESPACE } from './service.ts';
-import type { Stage } from './stage.ts';
+import { QUICK_ENV, type Stage } from './stage.ts';
 
 /** Functions as Knative runs them, on one machine: four services that scale to zero, a dispatcher, and the bridge. */
 export interface KnativeShape {
@@ -34,8 +34,7 @@ export async function startKnativeShape(stage: Stage, { idleMs, env: more }: Kna
     KUBECONFIG: platform.kubeconfigPath,
     ONBOARDING_KUBECONFIG: onboarding.kubeconfigPath,
     POD_NAMESPACE: PROVIDER_NAMESPACE,
-    LEASE_DURATION: '3s',
-    JOB_LOCK_DURATION: '2s',
+    ...QUICK_ENV,
     COLD_START_LIMIT: '5s',
     ...more,
   };

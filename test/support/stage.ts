@@ -32,6 +32,9 @@ export const QUICK = {
   bridgeTuning: { timerSweepMs: 50, parkedSweepMs: 400, epochCheckMs: 300 },
 } satisfies Partial<RuntimeOptions>;
 
+/** The same for a process of its own. */
+export const QUICK_ENV = { LEASE_DURATION: '3s', JOB_LOCK_DURATION: '2s' };
+
 /** The bridge's line about an event that it sent. */
 export interface Published {
   time: number;
@@ -46,6 +49,8 @@ export interface Stage {
   readonly landscape: Landscape;
   readonly redis: StartedRedis;
   readonly provider: Provider;
+  /** With what a process of its own finds clusters and queue. */
+  readonly env: Record<string, string>;
   /** Every invocation of a function by the runtimes of this process, oldest first. */
   readonly steps: readonly DeliveredStep[];
   readonly logFile: string;
@@ -131,6 +136,11 @@ export async function createStage({
     landscape,
     redis,
     provider,
+    env: {
+      KUBECONFIG: platform.kubeconfigPath,
+      ONBOARDING_KUBECONFIG: onboarding.kubeconfigPath,
+      REDIS_URL: redis.url,
+    },
     steps,
     logFile,
     orders: ordersIn(onboarding.client, provider.api.type, PROJECT),
