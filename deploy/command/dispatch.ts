@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { TokenFile } from '../../functions/host/bearer.ts';
 import { createDispatcher, type RunningDispatcher } from '../../functions/host/dispatcher.ts';
 import { dispatcherTimes } from '../../functions/host/dispatcher-times.ts';
 import type { Invoke } from '../../functions/host/deliver.ts';
-import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { RuntimeError } from '../../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { attend, type AttendedOptions } from './attend.ts';
 import { createMetrics } from './metrics.ts';
 import { openQueue } from './queue.ts';
-import { concurrencyOf, redisSettings } from './settings.ts';
+import { concurrencyOf, jobSettings, redisSettings } from './settings.ts';
+import { settingsFile } from './settings-file.ts';
 import { setUpProcess } from './setup.ts';
 import { leaseTimes, startWorkers } from './workers.ts';
 
@@ -27,7 +27,7 @@ export async function dispatch(options: DispatchOptions): Promise<void> {
   const queue = openQueue(redis, name, log);
   const metrics = createMetrics(name);
   const token = options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile);
-  const ca = options.caFile === undefined ? undefined : readCa(options.caFile);
+  const ca = options.caFile === undefined ? undefined : settingsFile(options.caFile, '--ca-file');
   const stopping = new AbortController();
   const dispatchers = new Map<FunctionName, RunningDispatcher>();
   for (const [functionName, address] of addresses)
@@ -51,9 +51,7 @@ export async function dispatch(options: DispatchOptions): Promise<void> {
       provider: name,
       functions: [...addresses.keys()],
       redis,
-      concurrency: (functionName) => concurrencyOf(env, functionName),
-      jobLockMs: env.JOB_LOCK_DURATION,
-      stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
+      ...jobSettings(env),
       onStep: metrics.step,
       log,
     },
@@ -87,12 +85,4 @@ export function functionAddresses(given: readonly string[]): ReadonlyMap<Functio
   if (addresses.size === 0)
     throw new RuntimeError('INVALID_SETTINGS', '--to: name at least one function as <function>=<address>');
   return addresses;
-}
-
-function readCa(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new RuntimeError('INVALID_SETTINGS', `--ca-file: ${messageOf(error)}`);
-  }
 }

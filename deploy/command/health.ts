@@ -1,4 +1,5 @@
-import { fastify } from 'fastify';
+import { plainFastify } from '../../functions/host/plain-fastify.ts';
+import { serveProbes } from '../../functions/host/probes.ts';
 import { parseBindAddress } from './bind-address.ts';
 
 export interface HealthServer {
@@ -9,14 +10,8 @@ export interface HealthServer {
 export async function serveHealth(address: string, ready: () => string[]): Promise<HealthServer | undefined> {
   const bind = parseBindAddress(address);
   if (!bind) return undefined;
-  const server = fastify();
-  server.get('/healthz', () => 'ok');
-  server.get('/readyz', (_request, reply) => {
-    const problems = ready();
-    return reply
-      .code(problems.length === 0 ? 200 : 503)
-      .send(problems.length === 0 ? 'ok' : `${problems.join('\n')}\n`);
-  });
+  const server = plainFastify();
+  serveProbes(server, ready);
   await server.listen(bind);
   return { close: () => server.close() };
 }

@@ -1,15 +1,14 @@
 import { initProvider } from '../../functions/init/init.ts';
-import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
-import { type CommonOptions, givenOnboarding, setUp } from './setup.ts';
+import { onboardingFor } from './onboarding.ts';
+import { type CommonOptions, setUp } from './setup.ts';
 import { INIT_TIMEOUT_MS } from './tuning.ts';
 
 /** `service-provider init`: ends when everything is ready for `run`. */
 export async function init(options: CommonOptions): Promise<void> {
-  const { env, provider, platform, log } = await setUp(options, { redis: false });
+  const setup = await setUp(options, { redis: false });
+  const { env, provider, platform, log } = setup;
   const signal = AbortSignal.timeout(INIT_TIMEOUT_MS);
-  const onboarding =
-    (await givenOnboarding(env)) ??
-    (await orderOnboardingAccess(platform, provider, 'init', env.POD_NAMESPACE, log, signal, env.LOCAL_ACCESS));
+  const onboarding = await onboardingFor(setup, 'init', signal);
   const { environment } = options;
   await initProvider({
     provider,

@@ -1,3 +1,4 @@
+import { bearerOf } from '../../functions/host/bearer.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 
 interface TokenReview {
@@ -19,7 +20,7 @@ export async function mayAccess(
   authorization: string | undefined,
   { path, verb }: { path: string; verb: string },
 ): Promise<AccessAnswer> {
-  const token = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1];
+  const token = bearerOf(authorization);
   if (!token) return 401;
   const { status } = await platform.post<TokenReview>('/apis/authentication.k8s.io/v1/tokenreviews', {
     apiVersion: 'authentication.k8s.io/v1',

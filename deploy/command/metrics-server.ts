@@ -1,8 +1,9 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:https';
 import { join } from 'node:path';
-import { fastify, type FastifyInstance } from 'fastify';
+import type { FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
+import { plainFastify } from '../../functions/host/plain-fastify.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { parseBindAddress } from './bind-address.ts';
@@ -10,6 +11,7 @@ import { mayAccess } from './metrics-access.ts';
 import { type PublishPort, servePublish } from './publish-endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
+import { settingsFile } from './settings-file.ts';
 import { CERTIFICATE_LOOK_MS } from './tuning.ts';
 
 export interface MetricsServerOptions {
@@ -48,7 +50,7 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
       '--publish-endpoint: needs --metrics-secure, which says who may publish',
     );
   const read = (): KeyPair => (certificate ? readCertificate(certificate) : selfSignedCertificate(provider));
-  const server = secure ? (fastify({ https: read() }) as unknown as FastifyInstance) : fastify();
+  const server = secure ? plainFastify({ https: read() } as FastifyServerOptions) : plainFastify();
   if (secure && platform)
     server.addHook('onRequest', async (request, reply) => {
       const what = { path: request.url.split('?')[0] ?? '', verb: request.method.toLowerCase() };
@@ -81,9 +83,6 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
 }
 
 function readCertificate({ folder, cert, key }: { folder: string; cert: string; key: string }): KeyPair {
-  try {
-    return { cert: readFileSync(join(folder, cert), 'utf8'), key: readFileSync(join(folder, key), 'utf8') };
-  } catch (error) {
-    throw new RuntimeError('INVALID_SETTINGS', `--metrics-cert-path ${folder}: ${messageOf(error)}`);
-  }
+  const read = (name: string): string => settingsFile(join(folder, name), `--metrics-cert-path ${folder}`);
+  return { cert: read(cert), key: read(key) };
 }

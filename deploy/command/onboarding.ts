@@ -1,11 +1,7 @@
-import type { Logger } from 'pino';
-import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
+import { type OnboardingUse, orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { HttpKubeClient } from '../../shared/kube/client.ts';
-import type { KubeClient } from '../../shared/kube/ports.ts';
-import type { Provider } from '../../shared/provider/provider.ts';
-import type { Environment } from './settings.ts';
-import { givenOnboarding } from './setup.ts';
+import { givenOnboarding, type Setup } from './setup.ts';
 import { ONBOARDING_RETRY_MS } from './tuning.ts';
 
 export interface Onboarding {
@@ -16,14 +12,20 @@ export interface Onboarding {
   stop(): void;
 }
 
-/** Access to the onboarding cluster: given, or ordered through the platform cluster and waited for in the background. */
-export function openOnboarding(env: Environment, provider: Provider, platform: KubeClient, log: Logger): Onboarding {
+/** Access to the onboarding cluster, given or ordered, for a command that ends. Rejects when the signal fires before. */
+export function onboardingFor(setup: Setup, use: OnboardingUse, signal: AbortSignal): Promise<HttpKubeClient> {
+  return givenOnboarding(setup.env) ?? orderOnboarding(setup, use, signal);
+}
+
+/** The same for one that runs: waited for in the background, and ordered again when that fails. */
+export function openOnboarding(setup: Setup): Onboarding {
+  const { env, log } = setup;
   const stopping = new AbortController();
   const { signal } = stopping;
   const ready =
     givenOnboarding(env) ??
     retried(
-      () => orderOnboardingAccess(platform, provider, 'run', env.POD_NAMESPACE, log, signal, env.LOCAL_ACCESS),
+      () => orderOnboarding(setup, 'run', signal),
       (error) => log.warn({ err: { message: messageOf(error) } }, 'onboarding cluster'),
       signal,
     );
@@ -37,6 +39,10 @@ export function openOnboarding(env: Environment, provider: Provider, platform: K
     problems: () => problems,
     stop: () => stopping.abort(),
   };
+}
+
+function orderOnboarding({ env, provider, platform, log }: Setup, use: OnboardingUse, signal: AbortSignal) {
+  return orderOnboardingAccess(platform, provider, use, env.POD_NAMESPACE, log, signal, env.LOCAL_ACCESS);
 }
 
 async function retried<T>(

@@ -1,32 +1,22 @@
-import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import type { PresencePorts } from '../../functions/orphans/presence.ts';
 import { readProviderConfig } from '../../functions/step/config-state.ts';
 import { RuntimeError } from '../../shared/errors.ts';
 import { Workspaces } from '../../shared/kcp/workspaces.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import { givenOnboarding, type Setup } from './setup.ts';
+import { onboardingFor } from './onboarding.ts';
+import type { Setup } from './setup.ts';
 import { ORPHANS_ACCESS_TIMEOUT_MS } from './tuning.ts';
 
 /** How a command looks for objects, wherever they live. */
-export function presencePorts({ env, provider, platform, log }: Setup): PresencePorts {
+export function presencePorts(setup: Setup): PresencePorts {
+  const { env, provider, platform } = setup;
   // Asked for when the first thing needs it: a provider that serves kcp alone needs no onboarding cluster.
   let onboarding: Promise<KubeClient> | undefined;
   const workspaces =
     provider.kcp && new Workspaces({ exportName: provider.kcp.exportName, externalUrl: env.KCP_EXTERNAL_URL });
   return {
     type: provider.api.type,
-    onboarding: () =>
-      (onboarding ??=
-        givenOnboarding(env) ??
-        orderOnboardingAccess(
-          platform,
-          provider,
-          'run',
-          env.POD_NAMESPACE,
-          log,
-          AbortSignal.timeout(ORPHANS_ACCESS_TIMEOUT_MS),
-          env.LOCAL_ACCESS,
-        )),
+    onboarding: () => (onboarding ??= onboardingFor(setup, 'run', AbortSignal.timeout(ORPHANS_ACCESS_TIMEOUT_MS))),
     async workspace(logicalCluster) {
       const config = await readProviderConfig(platform, provider);
       if (config.state !== 'ok') throw new RuntimeError('NOT_READY', config.message);

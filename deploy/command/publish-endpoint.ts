@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { NO_EVENT, takeEventBodies } from '../../functions/host/event-bodies.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
-import { contentMode, MAX_EVENT_BYTES, parseHttpEvent } from '../../shared/events/http-event.ts';
+import { contentMode, parseHttpEvent } from '../../shared/events/http-event.ts';
 import type { ServiceEvent } from '../../shared/events/service-event.ts';
 
 export interface PublishPort {
@@ -15,13 +16,9 @@ export interface PublishPort {
  * is decided before, by whoever serves it.
  */
 export function servePublish(server: FastifyInstance, { provider, publish }: PublishPort): void {
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MAX_EVENT_BYTES }, (_request, body, ready) =>
-    ready(null, body),
-  );
+  takeEventBodies(server);
   server.post<{ Body: string | undefined }>('/publish', async ({ headers, body }, reply) => {
-    if (!contentMode(headers))
-      return reply.code(415).send({ problem: 'send application/cloudevents+json in UTF-8, or ce-… headers' });
+    if (!contentMode(headers)) return reply.code(415).send({ problem: NO_EVENT });
     let event: ServiceEvent;
     try {
       event = publishable(parseHttpEvent(headers, body ?? '').event, provider);

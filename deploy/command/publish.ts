@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { TokenFile } from '../../functions/host/bearer.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
@@ -11,8 +10,9 @@ import { displayKey, type ObjectKey } from '../../shared/model/object-key.ts';
 import { type EventFlags, eventOfFlags, eventsOfText, keyOfFlags, typeOfFlag } from './decide-publish.ts';
 import { followFlow } from './follow-flow.ts';
 import { openQueue } from './queue.ts';
-import { type Environment, parseEnvironment, redisSettings } from './settings.ts';
-import { type CommonOptions, setUp, setUpProcess } from './setup.ts';
+import { redisSettings } from './settings.ts';
+import { settingsFile } from './settings-file.ts';
+import { type CommonOptions, type ProcessSetup, setUp, setUpProcess } from './setup.ts';
 
 export interface PublishOptions extends CommonOptions, EventFlags {
   file?: string;
@@ -30,32 +30,26 @@ export async function publish(options: PublishOptions): Promise<void> {
   const timeoutMs = parseGoDuration(options.timeout);
   if (!timeoutMs || timeoutMs < 0)
     throw new RuntimeError('INVALID_SETTINGS', `--timeout ${options.timeout}: expected a duration such as 2m`);
-  const env = parseEnvironment(process.env, { redis: options.address === undefined });
-  const events = await eventsToSend(options);
+  const setup = await setUpProcess(options, { redis: options.address === undefined });
+  const events = await eventsToSend(options, setup);
   const outcomes =
     options.address === undefined
-      ? await toQueue(events, options, env, timeoutMs)
+      ? await toQueue(events, options, setup, timeoutMs)
       : await toAddress(events, options.address, options.tokenFile);
   if (outcomes.some((outcome) => outcome.kind === 'failed')) process.exitCode = 1;
 }
 
-async function eventsToSend(options: PublishOptions): Promise<ServiceEvent[]> {
-  const { name } = await setUpProcess(options, { redis: false });
+async function eventsToSend(options: PublishOptions, { name }: ProcessSetup): Promise<ServiceEvent[]> {
   if (options.file !== undefined) {
     if (options.object !== undefined) throw new RuntimeError('INVALID_SETTINGS', '--file: give it, or --object');
-    return eventsOfText(options.file === '-' ? await textOf(process.stdin) : await fileAt(options.file), name);
+    return eventsOfText(
+      options.file === '-' ? await textOf(process.stdin) : settingsFile(options.file, '--file'),
+      name,
+    );
   }
   const type = typeOfFlag(options.type);
   const key = keyOfFlags(options, name);
   return [eventOfFlags(key.uid === '' ? await lookedUp(key, options) : key, type)];
-}
-
-async function fileAt(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new RuntimeError('INVALID_SETTINGS', `--file: ${messageOf(error)}`);
-  }
 }
 
 /** An event is about one incarnation of an object: without `--uid`, the one that is there. */
@@ -83,10 +77,9 @@ function virtualOf({ cluster }: ObjectKey) {
 async function toQueue(
   events: readonly ServiceEvent[],
   options: PublishOptions,
-  env: Environment,
+  { env, name, log }: ProcessSetup,
   timeoutMs: number,
 ): Promise<Outcome[]> {
-  const { name, log } = await setUpProcess(options, { redis: true });
   const redis = redisSettings(env);
   const queue = openQueue(redis, name, log);
   try {

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { type RedisAddress, redisServer, type RedisSettings } from '../../shared/queue/redis-settings.ts';
+import { settingsFile } from './settings-file.ts';
 
 const text = z.string().min(1).optional();
 
@@ -73,12 +72,7 @@ type FileVariable = Extract<Variable, `${string}_FILE`>;
 export function redisSettings(env: RedisEnvironment): RedisSettings {
   const file = (variable: FileVariable): string | undefined => {
     const path = env[variable];
-    if (path === undefined) return undefined;
-    try {
-      return readFileSync(path, 'utf8').trim();
-    } catch (error) {
-      throw new RuntimeError('INVALID_SETTINGS', `${variable}: ${messageOf(error)}`);
-    }
+    return path === undefined ? undefined : settingsFile(path, variable).trim();
   };
   const settings: RedisSettings = {
     url: file('REDIS_URL_FILE') ?? env.REDIS_URL,

@@ -6,7 +6,7 @@ import { attend, type AttendedOptions } from './attend.ts';
 import { startRuntime } from './compose.ts';
 import { createMetrics } from './metrics.ts';
 import { openOnboarding } from './onboarding.ts';
-import { concurrencyOf, redisSettings, workspaceTuning } from './settings.ts';
+import { functionSettings, jobSettings, redisSettings } from './settings.ts';
 import { setUp } from './setup.ts';
 import { leaseTimes } from './workers.ts';
 
@@ -24,9 +24,10 @@ export interface Parts {
 
 /** `service-provider run`, `bridge` or `function <name>`: until SIGTERM or SIGINT. */
 export async function run(parts: Parts, options: RunOptions): Promise<void> {
-  const { env, provider, platform, log } = await setUp(options, { redis: true });
+  const setup = await setUp(options, { redis: true });
+  const { env, provider, platform, log } = setup;
   const metrics = createMetrics(provider.name);
-  const onboarding = openOnboarding(env, provider, platform, log);
+  const onboarding = openOnboarding(setup);
   const times = leaseTimes(env.LEASE_DURATION);
   const running = await startRuntime({
     ...parts,
@@ -34,18 +35,12 @@ export async function run(parts: Parts, options: RunOptions): Promise<void> {
     platform,
     onboarding: onboarding.client,
     redis: redisSettings(env),
-    providerNamespace: env.POD_NAMESPACE,
-    concurrency: (functionName) => concurrencyOf(env, functionName),
-    runLimitMs: env.RUN_LIMIT,
+    ...functionSettings(env),
+    ...jobSettings(env),
     leaseMs: times.leaseMs,
     longestLeaseMs: options.dispatched
       ? dispatcherTimes(env.RUN_LIMIT, times, env.COLD_START_LIMIT).leaseMs
       : times.leaseMs,
-    jobLockMs: env.JOB_LOCK_DURATION,
-    stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
-    kcpExternalUrl: env.KCP_EXTERNAL_URL,
-    workspaceTuning: workspaceTuning(env),
-    localAccess: env.LOCAL_ACCESS,
     leaderElection: options.leaderElect
       ? { namespace: env.POD_NAMESPACE, identity: `${env.POD_NAME ?? hostname()}_${randomUUID()}` }
       : undefined,

@@ -4,7 +4,7 @@ import { createFunctionServer } from '../../functions/host/server.ts';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
 import { parseBindAddress } from './bind-address.ts';
 import { openOnboarding } from './onboarding.ts';
-import { concurrencyOf, workspaceTuning } from './settings.ts';
+import { concurrencyOf, functionSettings } from './settings.ts';
 import { type CommonOptions, setUp } from './setup.ts';
 import { toldToEnd } from './shutdown.ts';
 import { DEFAULT_SERVE_ADDRESS, SHUTDOWN_PATIENCE_MS } from './tuning.ts';
@@ -19,19 +19,16 @@ export interface ServeOptions extends CommonOptions {
  * is told to: new events are refused at once, what runs gets its time, and is then handed back by its reply.
  */
 export async function serve(functionName: FunctionName, options: ServeOptions): Promise<void> {
-  const { env, provider, platform, log } = await setUp(options, { redis: false });
+  const setup = await setUp(options, { redis: false });
+  const { env, provider, platform, log } = setup;
   // Knative says by PORT where it expects the service.
   const address = options.bindAddress ?? (env.PORT === undefined ? DEFAULT_SERVE_ADDRESS : `:${env.PORT}`);
-  const onboarding = openOnboarding(env, provider, platform, log);
+  const onboarding = openOnboarding(setup);
   const runtime = new FunctionRuntime({
     provider,
     platform,
     onboarding: onboarding.client,
-    providerNamespace: env.POD_NAMESPACE,
-    runLimitMs: env.RUN_LIMIT,
-    kcpExternalUrl: env.KCP_EXTERNAL_URL,
-    workspaceTuning: workspaceTuning(env),
-    localAccess: env.LOCAL_ACCESS,
+    ...functionSettings(env),
     log,
   });
   const server = createFunctionServer({

@@ -121,3 +121,23 @@ export function workspaceTuning(env: Environment): WorkspaceTuning {
     teardownPatienceMs: env.TEARDOWN_PATIENCE,
   };
 }
+
+/** What functions are told, whatever hosts them. */
+export function functionSettings(env: Environment) {
+  return {
+    providerNamespace: env.POD_NAMESPACE,
+    runLimitMs: env.RUN_LIMIT,
+    kcpExternalUrl: env.KCP_EXTERNAL_URL,
+    workspaceTuning: workspaceTuning(env),
+    localAccess: env.LOCAL_ACCESS,
+  };
+}
+
+/** How workers hold their jobs. */
+export function jobSettings(env: Environment) {
+  return {
+    concurrency: (functionName: FunctionName) => concurrencyOf(env, functionName),
+    jobLockMs: env.JOB_LOCK_DURATION,
+    stalledCheckMs: Math.ceil(env.JOB_LOCK_DURATION / 3),
+  };
+}

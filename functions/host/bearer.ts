@@ -3,6 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { TOKEN_READ_MS } from '../tuning.ts';
 
+/** The token in an `Authorization` header. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1];
+}
+
 /** A token in a file that may be replaced at any time; read again after some seconds. */
 export class TokenFile {
   readonly #path: string;
@@ -28,7 +33,7 @@ export class TokenFile {
 
   /** Whether an `Authorization` header has this token; takes as long for any wrong one. */
   async admits(authorization: string | undefined): Promise<boolean> {
-    const given = Buffer.from(/^Bearer (\S+)$/i.exec(authorization ?? '')?.[1] ?? '');
+    const given = Buffer.from(bearerOf(authorization) ?? '');
     const wanted = Buffer.from(await this.read());
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   }

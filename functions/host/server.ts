@@ -11,7 +11,9 @@ import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
 import { BUSY_RETRY_SECONDS, SERVER_LOOK_MS } from '../tuning.ts';
 import type { TokenFile } from './bearer.ts';
 import type { DeliveredStep, Invoke } from './deliver.ts';
+import { NO_EVENT, takeEventBodies } from './event-bodies.ts';
 import { plainFastify } from './plain-fastify.ts';
+import { serveProbes } from './probes.ts';
 import { ServerHold } from './server-hold.ts';
 
 export interface ServerOptions {
@@ -50,16 +52,11 @@ export interface FunctionServer {
  */
 export function createFunctionServer(options: ServerOptions): FunctionServer {
   const { functionName, concurrency, problems = () => [], token, log } = options;
-  const app = plainFastify({ bodyLimit: MAX_EVENT_BYTES, forceCloseConnections: 'idle' });
+  const app = plainFastify({ forceCloseConnections: 'idle' });
   const working = new Map<string, ServerHold>();
   let draining = false;
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, ready) => ready(null, body));
-  app.get('/healthz', () => 'ok');
-  app.get('/readyz', (_request, reply) => {
-    const found = draining ? ['ending'] : problems();
-    return reply.code(found.length === 0 ? 200 : 503).send(found.length === 0 ? 'ok' : `${found.join('\n')}\n`);
-  });
+  takeEventBodies(app);
+  serveProbes(app, () => (draining ? ['ending'] : problems()));
 
   const refuse = (reply: FastifyReply, status: number, problem: string): FastifyReply => {
     log.debug({ status, problem }, 'event not taken');
@@ -75,8 +72,7 @@ export function createFunctionServer(options: ServerOptions): FunctionServer {
     if (request.method !== 'POST') return;
     if (token && !(await token.admits(request.headers.authorization))) return refuse(reply, 401, 'another token');
     if (draining) return refuse(reply, 503, 'this process is ending');
-    if (!contentMode(request.headers))
-      return refuse(reply, 415, 'send application/cloudevents+json in UTF-8, or ce-… headers');
+    if (!contentMode(request.headers)) return refuse(reply, 415, NO_EVENT);
   });
 
   app.post('/', async (request: FastifyRequest<{ Body: string | undefined }>, reply) => {

@@ -19,4 +19,9 @@ export const again = (afterMs: number, reason: string): Outcome => ({ kind: 'aga
 export const waiting = (what: string): Outcome => ({ kind: 'waiting', for: what });
 export const failed = (message: string, permanent = false): Outcome => ({ kind: 'failed', message, permanent });
 /** Retryable, and what was begun may still go on for so long. */
-export const lost = (message: string, mayRunMs: number): Outcome => ({ ...failed(message), mayRunMs }) as Outcome;
+export const lost = (message: string, mayRunMs: number): Outcome => ({
+  kind: 'failed',
+  message,
+  permanent: false,
+  mayRunMs,
+});
