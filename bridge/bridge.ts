@@ -18,11 +18,13 @@ import { StandardMode } from './objects/standard-mode.ts';
 import { type BridgeStats, type Part, sumOfStats } from './part.ts';
 import { accessSecretWatch } from './requests/access-secret-watch.ts';
 import { requestWatch } from './requests/request-watch.ts';
+import { OwnerIndex } from './requests/owner-index.ts';
 import { SecretIndex } from './requests/secret-index.ts';
 import { Sender } from './send/sender.ts';
 import { type BridgeTuning, DEFAULT_TUNING } from './tuning.ts';
 import { duties } from './upkeep/duties.ts';
 import { EpochKeeper } from './upkeep/epoch.ts';
+import { leftBehind } from './upkeep/left-behind.ts';
 
 export interface BridgeOptions {
   provider: Provider;
@@ -82,7 +84,11 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
 /** What is watched, what sends, and what is done without a change, in the order in which it starts. */
 function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
   const { provider, platform, providerNamespace, publisher, state, leaderElection, log } = options;
-  const followed = new FollowedObjects();
+  const owners = new Map([CLUSTER_REQUESTS, ACCESS_REQUESTS].map((type) => [type, new OwnerIndex()] as const));
+  // In a workspace more than requests may be left.
+  const followed = new FollowedObjects(
+    (key) => key.mode === 'kcp' || [...owners.values()].some((each) => each.has(key)),
+  );
   const open = (): boolean => state.link.connected && epoch.verified;
   const sender = new Sender(publisher, open, { tuning, log });
   const epoch = new EpochKeeper(state, {
@@ -103,13 +109,16 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
   const watching = { platform, sender, tuning: tuning.watch, log };
   const index = new SecretIndex();
   // First: an answer that is listed before its object is known costs nothing.
-  const requests = [CLUSTER_REQUESTS, ACCESS_REQUESTS].map((type) =>
+  const requests = [...owners].map(([type, owners]) =>
     requestWatch({
       ...watching,
       provider: provider.name,
       type,
       known: followed,
-      ...(type === ACCESS_REQUESTS ? { onChange: (change) => index.apply(change) } : {}),
+      onChange: (change) => {
+        owners.apply(change);
+        if (type === ACCESS_REQUESTS) index.apply(change);
+      },
     }),
   );
 
@@ -163,6 +172,16 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
       resync: () => sender.sweep('resync', followed.everything('Resync'), 'keep'),
       tuning,
       log,
+    }),
+    leftBehind({
+      ...watching,
+      provider: provider.name,
+      known: followed,
+      owners: function* () {
+        for (const each of owners.values()) yield* each.owners();
+      },
+      listed: () => requests.every(({ listed }) => listed),
+      everyMs: tuning.resyncMs,
     }),
   ];
 }

@@ -78,6 +78,8 @@ export const DEFAULT_TUNING: BridgeTuning = {
   sendTimeoutMs: 10_000,
 };
 
+/** How often it is looked whether everything was listed, before it is compared. */
+export const LISTED_CHECK_MS = 5_000;
 /** A server that ends each watch at once must not be asked in a tight loop. */
 export const SHORTEST_WATCH_MS = 1_000;
 export const SEND_GRACE_MS = 2_000;

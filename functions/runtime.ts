@@ -10,6 +10,7 @@ import { done, failed, type Outcome } from '../shared/events/outcome.ts';
 import { redact } from '../shared/redact.ts';
 import { isDeleting } from '../shared/status.ts';
 import { tenantNamespace } from './requests/desired.ts';
+import { marksPort } from './requests/marks.ts';
 import type { WorkspacePort, WorkspaceTuning } from '../shared/kcp/workspace-port.ts';
 import { Workspaces } from '../shared/kcp/workspaces.ts';
 import { accessTeardown } from './access-teardown/handler.ts';
@@ -109,6 +110,7 @@ export class FunctionRuntime {
       platform,
       home: workspace?.virtual ?? this.#onboarding().fenced(hold.guard),
       workspace,
+      marks: marksPort(platform, key, provider),
       config,
       providerNamespace,
       localAccess: this.#options.localAccess,

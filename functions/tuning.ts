@@ -12,6 +12,8 @@ export const ORPHAN_POLL_MS = 250;
 export const ORPHAN_PATIENCE_MS = 60_000;
 /** Nothing tells when a Cluster or somebody's ClusterRequest appears, except those of control planes. */
 export const LOOK_AGAIN_MS = 10_000;
+/** Nothing tells when the last of an earlier object of the same name, or workspace, is gone. */
+export const EARLIER_OBJECT_RETRY_MS = 2_000;
 /** More steps than this in one pass mean that somebody works against us. */
 export const MAX_REQUEST_STEPS = 12;
 export const WINNER_POLL_MS = 20;

@@ -23,6 +23,15 @@ export const OBJECT_ANNOTATION = 'service-provider.open-control-plane.io/object'
 export const ADOPTED_ANNOTATION = 'service-provider.open-control-plane.io/adopted';
 /** Ours: on an object's first request, which registrations it was served with: a change of them leaves something behind. */
 export const REGISTRATIONS_ANNOTATION = 'service-provider.open-control-plane.io/registrations';
+/**
+ * Ours, the marks of an object, which decide where it is in its life (`functions/step/marks.ts`): `<uid> <generation>` of
+ * what the provider was last let install; the uid of the object whose provider has said that all is gone; what `delete`
+ * needs of the object; since when the object is known to be gone (RFC 3339).
+ */
+export const INSTALLED_ANNOTATION = 'service-provider.open-control-plane.io/installed';
+export const UNINSTALLED_ANNOTATION = 'service-provider.open-control-plane.io/uninstalled';
+export const SNAPSHOT_ANNOTATION = 'service-provider.open-control-plane.io/snapshot';
+export const GONE_SINCE_ANNOTATION = 'service-provider.open-control-plane.io/gone-since';
 /** Ours: on everything that the runtime creates in a workspace, so that a tenant can accept claims by selector. */
 export const RUNTIME_LABEL = 'service-provider.open-control-plane.io/provider';
 

@@ -9,6 +9,8 @@ export interface KnownObjects {
   /** False while there is nothing to follow, e.g. without kcp settings. */
   runs(mode: Mode): boolean;
   knows(key: ObjectKey): boolean;
+  /** Whether all objects of a mode were listed once, so that one that is not known is not there. */
+  listed(mode: Mode): boolean;
   /** The standard mode's object to which this ClusterRequest gives its control plane. */
   ofControlPlane(request: { namespace: string; name: string }): ObjectKey | undefined;
 }
@@ -20,6 +22,12 @@ export class FollowedObjects implements KnownObjects, Part {
   /** Objects that we held and that went without a deletion that was seen. */
   vanished = 0;
   readonly #watches = new Set<ObjectWatch>();
+  /** Whether something of an object that is gone may be left on the platform cluster. */
+  readonly mayLeave: (key: ObjectKey) => boolean;
+
+  constructor(mayLeave: (key: ObjectKey) => boolean) {
+    this.mayLeave = mayLeave;
+  }
 
   add(watch: ObjectWatch): void {
     this.#watches.add(watch);
@@ -36,6 +44,11 @@ export class FollowedObjects implements KnownObjects, Part {
   knows(key: ObjectKey): boolean {
     const id = `${key.namespace}/${key.name}`;
     return this.#of(key.mode).some(({ seen }) => seen.find(key.cluster, id)?.uid === key.uid);
+  }
+
+  listed(mode: Mode): boolean {
+    const watches = this.#of(mode);
+    return watches.length > 0 && watches.every(({ listed }) => listed);
   }
 
   ofControlPlane(request: { namespace: string; name: string }): ObjectKey | undefined {

@@ -11,7 +11,7 @@ import { KindWatch, subjectOf } from '../watch/kind-watch.ts';
 import type { Change } from '../watch/seen.ts';
 import { ControlPlaneIndex } from './control-plane-index.ts';
 import type { FollowedObjects } from './followed.ts';
-import { freesItsWorkspace, relevance, vanished } from './relevance.ts';
+import { freesItsWorkspace, relevance, vanished, wasReplaced } from './relevance.ts';
 import { keyOfSeen, othersInWorkspace, type SeenObject, seenObject } from './seen-objects.ts';
 
 export interface ObjectWatchOptions {
@@ -84,17 +84,19 @@ export class ObjectWatch extends KindWatch<KubeObject, SeenObject> {
     for (const change of changes) {
       const object = subjectOf(change);
       const about = this.#about(object);
-      const decision = relevance(change, heard);
+      const decision = relevance(change, heard, change.kind === 'gone' && this.#options.followed.mayLeave(about.key));
       if (decision.act) yield { ...about, ...decision };
       else this.#options.log.debug({ object: displayKey(about.key), skipped: decision.because }, 'change skipped');
       if (vanished(change)) this.#reportVanished(about.key);
+      if (wasReplaced(change) && this.#options.followed.mayLeave(this.keyOf(change.before)))
+        yield { ...this.#about(change.before), reason: 'ObjectGone', priority: 'user' };
       if (freesItsWorkspace(change)) yield* this.#nextWinners(object);
     }
   }
 
   #reportVanished(key: ObjectKey): void {
     const { log, followed } = this.#options;
-    log.warn({ object: displayKey(key), uid: key.uid }, 'gone without a deletion that was seen: look for orphans');
+    log.warn({ object: displayKey(key), uid: key.uid }, 'gone without a deletion that was seen');
     followed.vanished += 1;
   }
 

@@ -48,7 +48,7 @@ export function seenRequest(provider: string, request: Request): SeenRequest | u
 }
 
 /** The object that a request of ours was made for. */
-export function ownerOf(request: SeenRequest): ObjectKey | undefined {
+export function ownerOf(request: Pick<SeenRequest, 'owner'>): ObjectKey | undefined {
   return request.owner === undefined ? undefined : parseObjectKey(request.owner);
 }
 

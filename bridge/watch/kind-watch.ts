@@ -44,6 +44,11 @@ export class KindWatch<T extends KubeObject, Digest extends Identified> implemen
     return this.#loop.state;
   }
 
+  /** Whether there was a list since the start. */
+  get listed(): boolean {
+    return this.#listed;
+  }
+
   start(): void {
     this.#loop.start();
   }

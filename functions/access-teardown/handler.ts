@@ -1,5 +1,3 @@
-import { removeFinalizerPatch } from '../../shared/finalizers.ts';
-import { isNotFound } from '../../shared/kube/api-error.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
@@ -9,20 +7,23 @@ import { requestIdentities } from '../requests/desired.ts';
 import { removeRequest } from '../requests/requests.ts';
 import { removeStrays } from '../requests/strays.ts';
 import { leaveWorkspace } from '../workspace/leave.ts';
-import { flowPosition } from '../step/flow.ts';
+import { flowPosition, mayBeInstalled } from '../step/flow.ts';
+import { letGo } from '../step/let-go.ts';
+import { isNobodys, type Marks, NO_MARKS } from '../step/marks.ts';
 import { backToStart } from '../step/precondition.ts';
 import type { Run, Step, StepResult } from '../step/run.ts';
 import { CLAIM_RETRY_MS } from '../tuning.ts';
 
 /**
  * Removes access in the promised order: workload (AccessRequest, then ClusterRequest), end user cluster, finalizer.
- * Requires: being deleted and Uninstalled. How far it got is read from the clusters each time.
+ * Requires: being deleted and uninstalled. How far it got is read from the clusters each time.
  */
 export const accessTeardown: Step = async (object, run) => {
-  if (flowPosition(object, run.provider.finalizer) !== 'teardown') return backToStart;
-  const pending = (await removeAccess(run)) ?? (await leave(object, run));
+  const marks = await run.marks.read();
+  if (flowPosition(object, run, marks) !== 'teardown') return backToStart;
+  const pending = (await removeAccess(run)) ?? (await leave(object, run, marks));
   if (pending) return pending;
-  await removeFinalizer(object, run);
+  await letGo(run, object);
   return { outcome: done() };
 };
 
@@ -49,27 +50,25 @@ function awaitDeletion(what: string): StepResult {
   };
 }
 
-async function leave(object: ServiceObject, run: Run): Promise<StepResult | undefined> {
+async function leave(object: ServiceObject, run: Run, marks: Marks | undefined): Promise<StepResult | undefined> {
   if (!run.workspace) return undefined;
-  const { items } = await run.home.list(run.provider.api.type, { metadataOnly: true });
-  const others = items.some((each) => each.metadata.uid !== object.metadata.uid);
-  const pending = await leaveWorkspace(run, run.workspace, object, others);
+  const others = !run.workspace.gone && (await hasOthers(object, run));
+  const pending = await leaveWorkspace(run, run.workspace, object, {
+    keepNamespaces: others,
+    mayBeInstalled: mayBeInstalled(object, marks),
+  });
   if (pending)
     return {
       status: reportTerminating(pending.reason, pending.message),
       outcome: again(pending.retryAfterMs ?? CLAIM_RETRY_MS, pending.reason),
     };
   if (!others) await run.platform.delete(NAMESPACES, run.tenantNamespace);
+  else if (marks && !isNobodys(marks)) await run.marks.write(NO_MARKS);
   return undefined;
 }
 
-async function removeFinalizer(object: ServiceObject, run: Run): Promise<void> {
-  const { finalizer, api } = run.provider;
-  try {
-    await run.home.mergePatch(api.type, object.metadata.name, removeFinalizerPatch(object, finalizer), {
-      namespace: object.metadata.namespace,
-    });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+/** Of a workspace that holds thousands, two tell. */
+async function hasOthers(object: ServiceObject, run: Run): Promise<boolean> {
+  const { items } = await run.home.list(run.provider.api.type, { metadataOnly: true, atMost: 2 });
+  return items.some((each) => each.metadata.uid !== object.metadata.uid);
 }

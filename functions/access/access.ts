@@ -6,7 +6,6 @@ import type { DesiredRequest } from '../requests/desired.ts';
 import { ensureRequest, judgeRequest } from '../requests/requests.ts';
 import { type AccessVerdicts, grantedAccess, someTerminating, type Verdict } from '../step/verdict.ts';
 import { ensureWorkspaceAccess, judgeWorkspaceAccess } from '../workspace/ensure.ts';
-import { ensureTenantNamespace } from '../workspace/tenant-namespace.ts';
 
 /**
  * Takes every step towards the access that can be taken now.
@@ -31,8 +30,6 @@ export async function ensureAccess(
     await ensureRequest(run.platform, request, annotation, options.keepTerminating),
   ];
   if (run.workspace) {
-    const namespace = await ensureTenantNamespace(run);
-    if (namespace) return verdicts(namespace, []);
     // Clusters take longest: ordered first, they are granted while the workspace is prepared.
     const ordered = await Promise.all(declared.requests.map(ensure));
     return verdicts(await ensureWorkspaceAccess(run, run.workspace, object, tokenAccess(declared.mcp)), ordered);

@@ -2,9 +2,10 @@ import { RuntimeError } from '../../shared/errors.ts';
 import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
 import { milliseconds } from '../../shared/model/duration.ts';
 import { again, done } from '../../shared/events/outcome.ts';
-import { reportUninstalled } from '../../shared/status.ts';
+import { isDeleting, reportUninstalled } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
 import { grantedAccess } from '../step/verdict.ts';
+import { markUninstalled } from '../requests/marks.ts';
 import { removeCopies } from '../copies/sync.ts';
 import { flowPosition } from '../step/flow.ts';
 import { backToStart } from '../step/precondition.ts';
@@ -16,9 +17,11 @@ import type { Step } from '../step/run.ts';
 
 /** Lets the provider remove what it installed, until it says that all is gone. Requires: being deleted, not Uninstalled. */
 export const providerDelete: Step = async (object, run) => {
-  if (flowPosition(object, run.provider.finalizer) !== 'delete' || run.config.state !== 'ok') return backToStart;
+  if (!isDeleting(object) || run.config.state !== 'ok') return backToStart;
   const granted = grantedAccess(await judgeAccess(run, object));
   if (!granted) return backToStart;
+  const marks = granted.marks ?? (await run.marks.read());
+  if (!marks || flowPosition(object, run, marks) !== 'delete') return backToStart;
 
   const collector = new ReportCollector();
   const ctx = await deleteContext(run, granted, collector);
@@ -30,6 +33,8 @@ export const providerDelete: Step = async (object, run) => {
   if (result?.requeueAfter !== undefined)
     return { status: report, outcome: again(milliseconds(result.requeueAfter, 'requeueAfter'), 'RequeueAfter') };
   await removeCopies(run, ctx);
+  // Before the first of its access goes.
+  await markUninstalled(run.marks, run.key);
   return {
     status: reportUninstalled('Deleted', 'The provider has removed all', report),
     outcome: done(TEARDOWN_REQUESTED),

@@ -6,16 +6,35 @@ import {
   CONDITION_INSTALL_STARTED,
   CONDITION_READY,
   conditionOf,
+  isDeleting,
   reportProgressing,
   type StatusReport,
 } from '../../shared/status.ts';
-import { flowPosition } from '../step/flow.ts';
 import type { CallResult } from '../../shared/provider/context.ts';
-import type { StepResult } from '../step/run.ts';
+import { installedMark, isOf, type Marks } from '../step/marks.ts';
+import type { Run, StepResult } from '../step/run.ts';
 
-/** Not being deleted, and ours: the finalizer says so, also of the one that a workspace is served by. */
-export function mayInstall(object: ServiceObject, finalizer: string): boolean {
-  return flowPosition(object, finalizer) === 'install' && hasFinalizer(object, finalizer);
+/**
+ * Not being deleted, held by us, and marked as about to be installed in this very state: the mark says too that a workspace
+ * is served by it.
+ */
+export function mayInstall(
+  object: ServiceObject,
+  run: Pick<Run, 'key' | 'provider'>,
+  marks: Marks | undefined,
+): boolean {
+  return (
+    mayBeHeld(object, run) &&
+    marks !== undefined &&
+    isOf(marks, run.key) &&
+    marks.installed === installedMark(object.metadata) &&
+    marks.uninstalled === undefined
+  );
+}
+
+/** As far as the object itself tells. */
+export function mayBeHeld(object: ServiceObject, { provider }: Pick<Run, 'provider'>): boolean {
+  return !isDeleting(object) && hasFinalizer(object, provider.finalizer);
 }
 
 /** The mark that has to be on the object before the provider does anything. Undefined: it is there. */

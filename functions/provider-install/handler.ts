@@ -10,21 +10,23 @@ import { parseObject, providerContext } from '../provider-call/context.ts';
 import { ReportCollector } from '../provider-call/report.ts';
 import { untilStopped } from '../provider-call/until-stopped.ts';
 import type { Step } from '../step/run.ts';
-import { decideNextLook, markInstallStarted, mayInstall, waitForSecret } from './decide.ts';
+import { decideNextLook, markInstallStarted, mayBeHeld, mayInstall, waitForSecret } from './decide.ts';
 
-/** Lets the provider install or update. Requires: not being deleted, ours, access granted. */
+/** Lets the provider install or update. Requires: not being deleted, ours, access granted, marked. */
 export const providerInstall: Step = async (object, run) => {
-  if (!mayInstall(object, run.provider.finalizer) || run.config.state !== 'ok') return backToStart;
+  if (!mayBeHeld(object, run) || run.config.state !== 'ok') return backToStart;
   const granted = grantedAccess(await judgeAccess(run, object));
   // Only a deletion can do without the end user cluster.
   if (!granted || granted.mcp === 'gone') return backToStart;
+  const marks = granted.marks ?? (await run.marks.read());
+  if (!mayInstall(object, run, marks)) return backToStart;
 
   const parsed = parseObject(run, object);
   const mark = markInstallStarted(object);
   const written = mark ? await writeStatus(run, object, mark) : object;
   if (!written) return { outcome: done() };
   // Deleted since it was read: the mark met the newer object.
-  if (!mayInstall(written, run.provider.finalizer)) return backToStart;
+  if (!mayBeHeld(written, run)) return backToStart;
   // What is reported after the call is about the generation that was installed, whatever came since.
   const { generation } = object.metadata;
   const current = { ...written, metadata: { ...written.metadata, ...(generation ? { generation } : {}) } };

@@ -1,13 +1,15 @@
 import { type AccessRequest, type ClusterRequest } from '../../shared/model/access.ts';
 import { equal, mergePatchOf } from '../../shared/model/json.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import { parseObjectKey } from '../../shared/model/object-key.ts';
 import { REGISTRATIONS_ANNOTATION } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
 import type { DesiredRequest } from './desired.ts';
 import { foreignRequest, isOurs, metadataPatch, neverOurs, skeleton } from './ownership.ts';
+import { marksOf } from '../step/marks.ts';
 import type { Verdict } from '../step/verdict.ts';
-import { LOOK_AGAIN_MS } from '../tuning.ts';
+import { EARLIER_OBJECT_RETRY_MS, LOOK_AGAIN_MS } from '../tuning.ts';
 
 /** The requests of one registration as they are on the platform cluster. */
 export interface ObservedRequest {
@@ -128,6 +130,8 @@ function decideAccess(desired: DesiredRequest, { accessRequest }: ObservedReques
   const foreign = foreignRequest(desired, accessRequest, 'AccessRequest');
   // Another one's of a name that isn't needed is nobody's concern.
   if (foreign) return conclude(access ? foreign : { state: 'ordered' });
+  const earlier = endOfEarlier(desired, accessRequest, annotation);
+  if (earlier) return conclude(earlier);
   if (!access) return { do: 'remove-access-request', object: accessRequest };
   if (isDeleting(accessRequest)) return { do: 'release-access-request', object: accessRequest };
   // The reference can't be changed.
@@ -146,6 +150,20 @@ function decideAccess(desired: DesiredRequest, { accessRequest }: ObservedReques
   return conclude(verdictOn(desired, accessRequest));
 }
 
+/** An object of the same name that is gone, and whose access is being removed: it has to be gone first. */
+function endOfEarlier(desired: DesiredRequest, request: AccessRequest, annotation: string): Verdict | undefined {
+  if (desired.id !== 'mcp') return undefined;
+  const { uninstalled } = marksOf(request, true);
+  if (uninstalled === undefined || uninstalled === parseObjectKey(annotation)?.uid) return undefined;
+  return {
+    state: 'waiting',
+    reason: REASON.waitingForEarlierObject,
+    message: 'An earlier object of this name is gone, and its access is still being removed',
+    retryAfterMs: EARLIER_OBJECT_RETRY_MS,
+    nothingCreated: true,
+  };
+}
+
 function referenceOf({
   cluster,
   name,
@@ -162,7 +180,7 @@ function refersElsewhere(desired: DesiredRequest, { spec }: AccessRequest): bool
   return spec.clusterRef !== undefined && !equal(clusterRef, spec.clusterRef);
 }
 
-function verdictOn({ registrations }: DesiredRequest, request: AccessRequest): Verdict {
+function verdictOn({ id, registrations }: DesiredRequest, request: AccessRequest): Verdict {
   const { metadata, status } = request;
   const where = `AccessRequest ${metadata.namespace}/${metadata.name}`;
   // Not yet about the permissions that are asked now; Go waits for the same.
@@ -179,6 +197,7 @@ function verdictOn({ registrations }: DesiredRequest, request: AccessRequest): V
           key: 'kubeconfig',
           ...(request.spec.oidc ? { forPeople: true } : {}),
         },
+        ...(id === 'mcp' ? { marks: marksOf(request, true) } : {}),
         ...(registrations && metadata.annotations?.[REGISTRATIONS_ANNOTATION] !== registrations.fingerprint
           ? { otherRegistrations: true }
           : {}),

@@ -1,71 +1,107 @@
 import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
+import { done } from '../../shared/events/outcome.ts';
 import { addFinalizerPatch, hasFinalizer } from '../../shared/finalizers.ts';
 import { isInvalid, isNotFound } from '../../shared/kube/api-error.ts';
-import { ACCESS_REQUESTS } from '../../shared/kube/resources.ts';
-import type { AccessRequest } from '../../shared/model/access.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { done } from '../../shared/events/outcome.ts';
 import { OPERATION_ANNOTATION, OPERATION_RECONCILE } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { ensureAccess } from '../access/access.ts';
-import { requestIdentities, type RequestIdentity } from '../requests/desired.ts';
-import { isOurs, madeByAnother } from '../requests/ownership.ts';
+import { markInstalled, markUninstalled } from '../requests/marks.ts';
 import { rememberRegistrations, removeStrays } from '../requests/strays.ts';
-import { grantedAccess, mayHaveStrays } from '../step/verdict.ts';
-import { flowPosition, neverStarted } from '../step/flow.ts';
+import { flowPosition, mayBeInstalled } from '../step/flow.ts';
+import { letGo } from '../step/let-go.ts';
+import { isFor, isNobodys, type Marks } from '../step/marks.ts';
 import type { Run, Step, StepResult } from '../step/run.ts';
-import { decideAfterAccess, reject, skipDelete, waitForConfig, waitForStray } from './decide.ts';
+import { grantedAccess, mayHaveStrays, someTerminating } from '../step/verdict.ts';
+import { claimWorkspace } from '../workspace/tenant-namespace.ts';
+import {
+  decideAfterAccess,
+  handedOver,
+  reject,
+  skipDelete,
+  waitForConfig,
+  waitForEarlier,
+  waitForStray,
+} from './decide.ts';
 import { winnerOf } from './winner.ts';
 
 /**
  * The start of every pass: puts our finalizer on the object, sees to the access that it needs, and says which function is
- * next. The only one that orders access.
+ * next. The only one that orders access, and the one that marks what is about to be installed.
  */
 export const resolveCredentials: Step = async (found, run) => {
-  const object = await withoutReconcileAnnotation(found, run);
-  switch (flowPosition(object, run.provider.finalizer)) {
+  const object = run.gone ? found : await withoutReconcileAnnotation(found, run);
+  // In standard mode looking at the access shows them.
+  const marks = run.workspace || isDeleting(object) ? await run.marks.read() : undefined;
+  switch (flowPosition(object, run, marks)) {
     case 'finished':
+      return { outcome: done() };
+    case 'not-served':
+      await letGo(run, object);
       return { outcome: done() };
     case 'teardown':
       return { outcome: done(TEARDOWN_REQUESTED) };
     case 'delete':
-      if (neverStarted(object) && !(await startedByAnother(run))) return skipDelete();
-      if (run.config.state === 'unusable') return waitForConfig(object, run.config);
-      return decideAfterAccess(object, await ensureAccess(run, object, { keepTerminating: true }));
+      return resolveDelete(object, run, marks);
     case 'install':
-      return resolveInstall(object, run);
+      return resolveInstall(object, run, marks);
   }
 };
 
-async function resolveInstall(object: ServiceObject, run: Run): Promise<StepResult> {
+async function resolveDelete(object: ServiceObject, run: Run, marks: Marks | undefined): Promise<StepResult> {
+  if (!mayBeInstalled(object, marks)) {
+    if (marks && !isNobodys(marks)) await markUninstalled(run.marks, run.key);
+    return skipDelete();
+  }
   if (run.config.state === 'unusable') return waitForConfig(object, run.config);
-  const rejected = await rejectedBySingleton(object, run);
+  if (run.workspace) {
+    const claim = await claimWorkspace(run, marks);
+    if (!('marks' in claim)) return decideAfterAccess(object, { mcp: claim, workload: undefined });
+  }
+  const access = await ensureAccess(run, object, { keepTerminating: true });
+  if (!someTerminating(access)) return decideAfterAccess(object, access);
+  if (marks) await markUninstalled(run.marks, run.key);
+  return handedOver();
+}
+
+async function resolveInstall(object: ServiceObject, run: Run, before: Marks | undefined): Promise<StepResult> {
+  if (run.config.state === 'unusable') return waitForConfig(object, run.config);
+  const rejected = run.workspace && (await rejectedBySingleton(object, run, before));
   if (rejected) return rejected;
   const held = await withFinalizer(object, run);
   // Deleted since it was read: its own event is on the way.
   if (!held) return { outcome: done() };
+  const claim = run.workspace ? await claimWorkspace(run, before) : undefined;
+  if (claim && !('marks' in claim)) return decideAfterAccess(held, { mcp: claim, workload: undefined });
   const access = await ensureAccess(run, held, { keepTerminating: false });
-  if (grantedAccess(access) && mayHaveStrays(access)) {
+  const granted = grantedAccess(access);
+  if (granted && mayHaveStrays(access)) {
     const stray = await removeStrays(run);
     if (stray) return waitForStray(held, stray);
     await rememberRegistrations(run);
   }
+  if (granted) await markInstalled(run.marks, held, claim?.marks ?? granted.marks);
   return decideAfterAccess(held, access);
 }
 
-/** Another runtime that was stopped in its first installation leaves no condition behind, but its requests. */
-async function startedByAnother({ key, provider, platform }: Run): Promise<boolean> {
-  if (key.mode !== 'standard') return false;
-  const [first] = requestIdentities(key, provider);
-  const request = first && (await platform.get<AccessRequest>(ACCESS_REQUESTS, first.name, first.namespace));
-  return request !== undefined && isOurs(first as RequestIdentity, request) && madeByAnother(request);
-}
-
-/** In a kcp workspace one object is served. Standard mode needs no rule: the object is named after its ControlPlane. */
-async function rejectedBySingleton(object: ServiceObject, run: Run): Promise<StepResult | undefined> {
-  if (!run.workspace || hasFinalizer(object, run.provider.finalizer)) return undefined;
-  const { items } = await run.home.list(run.provider.api.type, { metadataOnly: true });
-  const winner = winnerOf(items, run.provider.finalizer);
+/**
+ * In a kcp workspace one object is served, the one that holds the claim. Standard mode needs no rule: the object is named
+ * after its ControlPlane.
+ */
+async function rejectedBySingleton(
+  object: ServiceObject,
+  run: Run,
+  marks: Marks | undefined,
+): Promise<StepResult | undefined> {
+  const { type } = run.provider.api;
+  if (marks?.owner) {
+    const { owner } = marks;
+    if (isFor(marks, run.key))
+      return marks.uninstalled === undefined || marks.uninstalled === run.key.uid ? undefined : waitForEarlier(owner);
+    return (await run.home.get(type, owner.name, owner.namespace)) ? reject(owner) : waitForEarlier(owner);
+  }
+  const { items } = await run.home.list(type, { metadataOnly: true });
+  const winner = winnerOf(items);
   if (!winner || winner.metadata.uid === object.metadata.uid) return undefined;
   return reject({ namespace: winner.metadata.namespace ?? '', name: winner.metadata.name });
 }

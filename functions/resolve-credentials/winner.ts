@@ -1,16 +1,12 @@
-import { hasFinalizer } from '../../shared/finalizers.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { isDeleting } from '../../shared/status.ts';
 
 /**
- * Which of a workspace's objects is served: oldest wins. One that carries our finalizer has been served already and
- * stays the winner, also while it is being deleted. Among the others the oldest, then the smallest
- * uid. Computed from a list and nothing else, so a restart or a wiped queue changes nothing.
+ * Which object of a workspace that serves none is served next: the oldest, then the one with the smallest uid. Finalizers
+ * say nothing, since a tenant can put them anywhere; the one that is served holds the claim (see `claimWorkspace`).
  */
-export function winnerOf<T extends KubeObject>(objects: readonly T[], finalizer: string): T | undefined {
-  const held = objects.filter((object) => hasFinalizer(object, finalizer));
-  const candidates = held.length > 0 ? held : objects.filter((object) => !isDeleting(object));
-  return [...candidates].sort(byAge)[0];
+export function winnerOf<T extends KubeObject>(objects: readonly T[]): T | undefined {
+  return objects.filter((object) => !isDeleting(object)).sort(byAge)[0];
 }
 
 function byAge(a: KubeObject, b: KubeObject): number {

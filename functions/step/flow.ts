@@ -9,10 +9,12 @@ import {
   isDeleting,
   type StatusReport,
 } from '../../shared/status.ts';
+import { isFor, isNobodys, isOf, type Marks } from './marks.ts';
+import type { Run } from './run.ts';
 
 /**
- * Where an object is in its life, read from the object alone: this one predicate decides in resolve-credentials which
- * function comes next, and in that function whether its turn has really come. Hence the two can't disagree.
+ * Where an object is in its life: this one predicate decides in resolve-credentials which function comes next, and in that
+ * function whether its turn has really come. Hence the two can't disagree.
  */
 export type FlowPosition =
   /** Not being deleted. */
@@ -22,12 +24,26 @@ export type FlowPosition =
   /** The provider's part is gone: access is removed, and never ordered again. */
   | 'teardown'
   /** Being deleted and not held by us (any more). */
-  | 'finished';
+  | 'finished'
+  /** Being deleted with our finalizer, which we never put there: its workspace is served by another object. */
+  | 'not-served';
 
-export function flowPosition(object: ServiceObject, finalizer: string): FlowPosition {
+/**
+ * A tenant can write status and finalizers as he likes, so the marks decide. The condition `Uninstalled` counts only where
+ * no holder of marks is left, which no tenant can bring about, and hence nothing to remove.
+ * @param marks not needed for an object that is not being deleted, or not held by us
+ */
+export function flowPosition(
+  object: ServiceObject,
+  { key, provider: { finalizer } }: Pick<Run, 'key' | 'provider'>,
+  marks: Marks | undefined,
+): FlowPosition {
   if (!isDeleting(object)) return 'install';
-  if (!hasFinalizer(object, finalizer)) return 'finished';
-  return hasCondition(object, CONDITION_UNINSTALLED) ? 'teardown' : 'delete';
+  // Taken away by somebody else, it changes nothing about what has to be removed.
+  if (!hasFinalizer(object, finalizer) && (!marks || !isOf(marks, key))) return 'finished';
+  if (!marks || isNobodys(marks)) return hasCondition(object, CONDITION_UNINSTALLED) ? 'teardown' : 'delete';
+  if (marks.owner && !isFor(marks, key)) return 'not-served';
+  return marks.uninstalled === undefined ? 'delete' : 'teardown';
 }
 
 /** Reasons that the runtime gives before a provider's createOrUpdate is called for the first time. */
@@ -44,6 +60,7 @@ export const REASONS_BEFORE_INSTALL = {
   waitingForAccessRequestDeletion: 'WaitingForAccessRequestDeletion',
   requestKeepsChanging: 'RequestKeepsChanging',
   waitingForWorkspaceAccess: 'WaitingForWorkspaceAccess',
+  waitingForEarlierObject: 'WaitingForEarlierObject',
   waitingForTenantNamespace: 'WaitingForTenantNamespace',
   claimNotAccepted: 'PermissionClaimNotAccepted',
   accessDenied: 'AccessDenied',
@@ -55,8 +72,16 @@ export const REASONS_BEFORE_INSTALL = {
 const BEFORE_INSTALL = new Set<string>(Object.values(REASONS_BEFORE_INSTALL));
 
 /**
- * Whether the provider's createOrUpdate surely never ran for the object, so that its delete need not run. An object
- * that came from another runtime shows a reason that is not ours, and counts as started.
+ * Whether the provider's createOrUpdate may have run, so that its delete has to. The marks alone prove it; what else hints
+ * at it is believed as well, since a delete too many does no harm: a tenant can have it run, and can't have it skipped.
+ */
+export function mayBeInstalled(object: ServiceObject, marks: Marks | undefined): boolean {
+  return marks?.installed !== undefined || marks?.madeByAnother === true || !neverStarted(object);
+}
+
+/**
+ * Whether nothing that the object shows hints at an installation. An object that came from another runtime shows a reason
+ * that is not ours, and counts as started.
  */
 export function neverStarted(object: ServiceObject): boolean {
   if (conditionOf(object, CONDITION_INSTALL_STARTED)) return false;

@@ -1,10 +1,10 @@
 import { messageOf, PermanentError, RuntimeError } from '../../shared/errors.ts';
-import { isConflict, isUnclear } from '../../shared/kube/api-error.ts';
+import { isConflict } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { again, done, failed, type Outcome } from '../../shared/events/outcome.ts';
-import { OPERATION_ANNOTATION, OPERATION_IGNORE } from '../../shared/names.ts';
 import { redact } from '../../shared/redact.ts';
 import { REASON_RECONCILE_ERROR, reportNotReady } from '../../shared/status.ts';
+import { findObject } from './find-object.ts';
 import { neverStarted, REASONS_BEFORE_INSTALL } from './flow.ts';
 import { MAX_CONFLICTS } from '../tuning.ts';
 import { writeStatus } from './write-status.ts';
@@ -16,12 +16,14 @@ import type { StopReason } from './hold.ts';
  * rejects: whatever goes wrong becomes a condition on the object, as far as that can be written, and a `failed`
  * outcome.
  */
-export async function invoke(step: Step, run: Run): Promise<Outcome> {
+export async function invoke(step: Step, begun: Run): Promise<Outcome> {
+  let run = begun;
   for (let attempt = 1; ; attempt++) {
     let object: ServiceObject | undefined;
     try {
-      object = await readObject(run);
-      if (!object) return done();
+      const found = await findObject(begun);
+      if ('kind' in found) return found;
+      ({ object, run } = found);
       const { status, outcome, object: current } = await step(object, run);
       if (status) await writeStatus(run, current ?? object, status);
       return outcome;
@@ -30,24 +32,6 @@ export async function invoke(step: Step, run: Run): Promise<Outcome> {
       return failure(error, object, run);
     }
   }
-}
-
-/** The object if it is still the one that the event is about, and not to be ignored. */
-async function readObject(run: Run): Promise<ServiceObject | undefined> {
-  const { key, provider, home } = run;
-  let object: ServiceObject | undefined;
-  try {
-    object = await home.get<ServiceObject>(provider.api.type, key.name, key.namespace);
-  } catch (error) {
-    // Only the list of bindings tells that a workspace does not bind us any more.
-    if (run.workspace && isUnclear(error) && !(await run.workspace.isBound())) {
-      run.log.info('the workspace does not bind the APIExport any more');
-      return undefined;
-    }
-    throw error;
-  }
-  if (!object || object.metadata.uid !== key.uid) return undefined;
-  return object.metadata.annotations?.[OPERATION_ANNOTATION] === OPERATION_IGNORE ? undefined : object;
 }
 
 export function isPermanent(error: unknown): boolean {
@@ -67,7 +51,7 @@ async function failure(error: unknown, object: ServiceObject | undefined, run: R
     case undefined:
   }
   run.log.warn({ err: { message } }, 'invocation failed');
-  if (object)
+  if (object && !run.gone)
     await reportFailure(error, message, object, run).catch((writeError: unknown) => {
       run.log.warn({ err: { message: redact(messageOf(writeError), run.secrets) } }, 'status not written');
     });

@@ -6,6 +6,7 @@ import type { Outcome } from '../../shared/events/outcome.ts';
 import type { StatusReport } from '../../shared/status.ts';
 import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import type { ClientCache } from '../../shared/kube/client-cache.ts';
+import type { MarksPort } from './marks.ts';
 import type { ConfigState } from './config-state.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
 
@@ -18,6 +19,10 @@ export interface Run {
   readonly home: HttpKubeClient;
   /** In kcp mode: what the runtime may do in the object's workspace. */
   readonly workspace: WorkspacePort | undefined;
+  /** What the platform cluster remembers of the object. */
+  readonly marks: MarksPort;
+  /** The object is gone, and what is left of it is being removed: there is nobody to tell. */
+  readonly gone?: true;
   readonly config: ConfigState;
   readonly providerNamespace: string;
   /** For debugging: addresses in annotations of AccessRequests replace those in kubeconfigs. */

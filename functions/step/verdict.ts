@@ -1,3 +1,5 @@
+import type { Marks } from './marks.ts';
+
 /** Where a kubeconfig lies on the platform cluster. */
 export interface SecretReference {
   readonly name: string;
@@ -13,6 +15,8 @@ export type Verdict =
       readonly state: 'granted';
       readonly secret: SecretReference;
       readonly renewAt?: Date;
+      /** On what holds the object's marks. */
+      readonly marks?: Marks;
       /** The object was served with other registrations before, as far as is known. */
       readonly otherRegistrations?: true;
     }
@@ -49,6 +53,8 @@ export interface GrantedAccess {
   readonly clusters?: Readonly<Record<string, SecretReference>>;
   /** When the access has to be renewed; undefined: never. */
   readonly renewAt: Date | undefined;
+  /** Where looking at the access has shown them. */
+  readonly marks: Marks | undefined;
 }
 
 /** The granted access, if all of it is. */
@@ -60,6 +66,7 @@ export function grantedAccess(access: AccessVerdicts): GrantedAccess | undefined
     workload: workload?.state === 'granted' ? workload.secret : undefined,
     ...(clusters ? { clusters: secretsOf(clusters) } : {}),
     renewAt: mcp.state === 'gone' ? undefined : mcp.renewAt,
+    marks: mcp.state === 'gone' ? undefined : mcp.marks,
   };
 }
 

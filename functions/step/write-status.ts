@@ -8,7 +8,7 @@ import { MAX_CONFLICTS } from '../tuning.ts';
 
 /**
  * Brings a report onto the object; writes nothing where it is there already. Reads again on conflict.
- * @returns the object as it is now; `undefined` when it is gone, and there is nobody to tell
+ * @returns the object as it is now; `undefined` when it went meanwhile
  */
 export async function writeStatus(
   run: Run,
@@ -16,6 +16,7 @@ export async function writeStatus(
   report: StatusReport,
 ): Promise<ServiceObject | undefined> {
   const { key, provider, home } = run;
+  if (run.gone) return object;
   let current = object;
   for (let attempt = 1; ; attempt++) {
     const patch = statusPatch(current, redacted(keepStarted(current, report), run), run.now());

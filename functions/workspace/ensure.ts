@@ -55,6 +55,7 @@ export async function judgeWorkspaceAccess(
   object: ServiceObject,
   access: AccessSpec,
 ): Promise<Verdict> {
+  if (workspace.gone) return LEAVING;
   const { decision } = await look(run, workspace, access, { checkToken: isDeleting(object) });
   if (decision.do === 'use') return granted(run, decision.renewAt);
   if (decision.do === 'renew') return granted(run, run.now());
@@ -72,6 +73,7 @@ export async function ensureWorkspaceAccess(
   object: ServiceObject,
   access: AccessSpec,
 ): Promise<Verdict> {
+  if (workspace.gone) return LEAVING;
   const { decision, token } = await look(run, workspace, access, { checkToken: true });
   // Renewal needs no claim: workloads keep their access while a tenant makes up his mind.
   const kept = await keep(run, workspace, access, decision, token);

@@ -44,6 +44,7 @@ export type Reason =
   | 'WinnerGone'
   | 'BindingChanged'
   | 'FinalizerLost'
+  | 'ObjectGone'
   | 'Timer'
   | 'Resync'
   | 'Parked'

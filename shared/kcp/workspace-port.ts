@@ -21,6 +21,8 @@ export const DEFAULT_WORKSPACE_TUNING: WorkspaceTuning = {
 /** One tenant's kcp workspace, as far as the runtime reaches into it. */
 export interface WorkspacePort {
   readonly logicalCluster: string;
+  /** It does not bind the export any more, and has not for so long that it will not: nothing of it can be reached. */
+  readonly gone?: true;
   readonly tuning: WorkspaceTuning;
   /** The workspace through the APIExport's virtual workspace: our type, APIBindings, and what the claims grant. */
   readonly virtual: HttpKubeClient;

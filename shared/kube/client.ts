@@ -95,13 +95,13 @@ export class HttpKubeClient implements KubeClient {
         query: {
           labelSelector: options.labelSelector,
           fieldSelector: options.fieldSelector,
-          limit: options.pageSize ?? DEFAULT_PAGE_SIZE,
+          limit: options.atMost ?? options.pageSize ?? DEFAULT_PAGE_SIZE,
           continue: page?.metadata.continue,
         },
         ...(options.metadataOnly ? { accept: METADATA_LIST } : {}),
       });
       items.push(...(page.items ?? []));
-    } while (page.metadata.continue);
+    } while (page.metadata.continue && options.atMost === undefined);
     return { metadata: page.metadata, items };
   }
 

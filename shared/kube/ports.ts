@@ -8,9 +8,11 @@ export interface ListOptions {
   metadataOnly?: boolean;
   /** Objects a page; the client follows `continue` by itself. Default 500. */
   pageSize?: number;
+  /** Ask for so many and no more, whichever the server takes first. */
+  atMost?: number;
 }
 
-export interface WatchOptions extends Omit<ListOptions, 'pageSize'> {
+export interface WatchOptions extends Omit<ListOptions, 'pageSize' | 'atMost'> {
   resourceVersion?: string;
   /** WatchList: the server sends what exists first, then a bookmark with `k8s.io/initial-events-end`. */
   sendInitialEvents?: boolean;

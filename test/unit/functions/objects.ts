@@ -3,6 +3,7 @@ import { providerConfig } from '../../../shared/provider/provider-config.ts';
 import { serviceApi } from '../../../shared/provider/service-api.ts';
 import { defineProvider, type ProviderOptions } from '../../../shared/provider/define.ts';
 import type { Condition, ServiceObject } from '../../../shared/model/kubernetes.ts';
+import type { Marks } from '../../../functions/step/marks.ts';
 import type { ObjectKey } from '../../../shared/model/object-key.ts';
 
 /** What the unit tests of the functions work on. */
@@ -44,6 +45,21 @@ export function serviceObject(
 }
 
 export const deleting = { deletionTimestamp: THEN };
+
+/** The marks of the standard object, which nothing was installed for yet. */
+export function marks(more: Partial<Marks> = {}): Marks {
+  return {
+    owner: standardKey,
+    installed: undefined,
+    uninstalled: undefined,
+    snapshot: undefined,
+    goneSince: undefined,
+    madeByAnother: false,
+    ending: false,
+    resourceVersion: '1',
+    ...more,
+  };
+}
 
 const api = serviceApi({ group: GROUP, version: 'v1', kind: 'Db', spec: z.object({}).describe('s') });
 const withKcp = providerConfig({ group: GROUP, version: 'v1', spec: z.object({}).describe('s'), kcp: true });

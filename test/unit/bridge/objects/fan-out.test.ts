@@ -32,6 +32,7 @@ const request = (owner: string | undefined): SeenRequest => ({
 const OWNER = 'foo|kcp|2abc|default|a|u1';
 const known = (fields: Partial<KnownObjects> = {}): KnownObjects => ({
   runs: () => true,
+  listed: () => true,
   knows: () => false,
   ofControlPlane: () => undefined,
   ...fields,

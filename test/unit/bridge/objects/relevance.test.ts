@@ -14,25 +14,27 @@ const object = (fields: Partial<SeenObject> = {}): SeenObject => ({
   ...fields,
 });
 const changed = (before: Partial<SeenObject>, now: Partial<SeenObject>) =>
-  relevance({ kind: 'changed', before: object(before), now: object({ resourceVersion: '2', ...now }) }, 'watch');
+  relevance({ kind: 'changed', before: object(before), now: object({ resourceVersion: '2', ...now }) }, 'watch', false);
 const act = (reason: string, priority: string) => ({ act: true, reason, priority });
 const skip = (because: string) => ({ act: false, because });
 
 describe('an object that is new to the bridge', () => {
   test("is a user's change when it comes by the watch, or by a list after an interruption", () => {
-    expect(relevance({ kind: 'added', now: object() }, 'watch')).toEqual(act('Added', 'user'));
-    expect(relevance({ kind: 'added', now: object() }, 'relist')).toEqual(act('Added', 'user'));
+    expect(relevance({ kind: 'added', now: object() }, 'watch', false)).toEqual(act('Added', 'user'));
+    expect(relevance({ kind: 'added', now: object() }, 'relist', false)).toEqual(act('Added', 'user'));
   });
 
   test('is background work after a start', () => {
-    expect(relevance({ kind: 'added', now: object() }, 'first-list')).toEqual(act('Resync', 'background'));
-    expect(relevance({ kind: 'added', now: object({ deleting: true }) }, 'first-list')).toEqual(
+    expect(relevance({ kind: 'added', now: object() }, 'first-list', false)).toEqual(act('Resync', 'background'));
+    expect(relevance({ kind: 'added', now: object({ deleting: true }) }, 'first-list', false)).toEqual(
       act('Resync', 'background'),
     );
   });
 
   test('is told as deleting when it is', () => {
-    expect(relevance({ kind: 'added', now: object({ deleting: true }) }, 'watch')).toEqual(act('Deleting', 'user'));
+    expect(relevance({ kind: 'added', now: object({ deleting: true }) }, 'watch', false)).toEqual(
+      act('Deleting', 'user'),
+    );
   });
 });
 
@@ -64,13 +66,17 @@ describe('a change of a known object', () => {
   });
 
   test('that a new list finds unchanged is skipped', () => {
-    expect(relevance({ kind: 'changed', before: object(), now: object() }, 'relist')).toEqual(skip('Unchanged'));
+    expect(relevance({ kind: 'changed', before: object(), now: object() }, 'relist', false)).toEqual(skip('Unchanged'));
   });
+});
+
+test('an object that is gone, with something left of it, is looked at', () => {
+  expect(relevance({ kind: 'gone', before: object() }, 'watch', true)).toEqual(act('ObjectGone', 'user'));
 });
 
 test('an object that is gone needs no work itself, and frees its workspace', () => {
   const gone = { kind: 'gone', before: object() } as const;
-  expect(relevance(gone, 'watch')).toEqual(skip('ObjectGone'));
+  expect(relevance(gone, 'watch', false)).toEqual(skip('ObjectGone'));
   expect(freesItsWorkspace(gone)).toBe(true);
 });
 
@@ -80,10 +86,10 @@ test('an object that was replaced by another of its name frees its workspace; on
   expect(freesItsWorkspace({ kind: 'added', now: object() })).toBe(false);
 });
 
-test('an object that lost our finalizer gets it back, unless it is being deleted', () => {
+test('an object that lost our finalizer is looked at, also while it is being deleted', () => {
   expect(changed({ hasFinalizer: true }, { hasFinalizer: false })).toEqual(act('FinalizerLost', 'user'));
   expect(changed({ hasFinalizer: true, deleting: true }, { hasFinalizer: false, deleting: true })).toEqual(
-    skip('StatusOrMetadataOnly'),
+    act('FinalizerLost', 'user'),
   );
 });
 

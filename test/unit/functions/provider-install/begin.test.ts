@@ -26,6 +26,7 @@ describe('an installation', () => {
             },
             annotations: {
               'service-provider.open-control-plane.io/object': 'db|standard|onboarding|project-a|shop|uid-1',
+              'service-provider.open-control-plane.io/installed': 'uid-1 1',
             },
             finalizers: ['clusters.openmcp.cloud/clusteraccess'],
           },

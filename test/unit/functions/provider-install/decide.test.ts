@@ -1,14 +1,32 @@
 import { describe, expect, test } from 'vitest';
 import { decideNextLook, markInstallStarted, mayInstall } from '../../../../functions/provider-install/decide.ts';
-import { condition, deleting, FINALIZER, serviceObject } from '../objects.ts';
+import { condition, deleting, marks, provider, serviceObject, standardKey } from '../objects.ts';
 
 describe('whose turn it is', () => {
+  const marked = marks({ installed: 'uid-1 1' });
+
   test.each([
-    ['claimed and not being deleted', serviceObject(), true],
-    ['not claimed', serviceObject([], { finalizers: ['other/one'] }), false],
-    ['being deleted', serviceObject([], deleting), false],
-  ])('%s: %#', (_what, object, may) => {
-    expect(mayInstall(object, FINALIZER)).toBe(may);
+    ['marked and not being deleted', serviceObject(), marked, true],
+    ['without our finalizer', serviceObject([], { finalizers: ['other/one'] }), marked, false],
+    ['being deleted', serviceObject([], deleting), marked, false],
+    ['marked in an earlier state', serviceObject([], { generation: 2 }), marked, false],
+    ['not marked', serviceObject(), marks(), false],
+    ['nothing was ordered', serviceObject(), undefined, false],
+    ['its removal has begun', serviceObject(), marks({ installed: 'uid-1 1', uninstalled: 'uid-1' }), false],
+    [
+      'its workspace is served by another',
+      serviceObject(),
+      marks({ installed: 'uid-1 1', owner: { ...standardKey, name: 'b', uid: 'uid-2' } }),
+      false,
+    ],
+    [
+      'an earlier incarnation had it',
+      serviceObject(),
+      marks({ installed: 'uid-1 1', owner: { ...standardKey, uid: 'uid-0' } }),
+      false,
+    ],
+  ])('%s', (_what, object, found, may) => {
+    expect(mayInstall(object, { key: standardKey, provider }, found)).toBe(may);
   });
 });
 

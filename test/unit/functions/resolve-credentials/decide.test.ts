@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Verdict } from '../../../../functions/step/verdict.ts';
 import {
   decideAfterAccess,
+  handedOver,
   reject,
   skipDelete,
   waitForConfig,
+  waitForEarlier,
 } from '../../../../functions/resolve-credentials/decide.ts';
 import { DELETE_REQUESTED, INSTALL_REQUESTED, TEARDOWN_REQUESTED } from '../../../../shared/events/catalogue.ts';
 import { reportUninstalled } from '../../../../shared/status.ts';
@@ -58,18 +60,6 @@ describe('what follows from the access that there is', () => {
     });
   });
 
-  test.each([
-    ['its control plane', { mcp: terminating, workload: granted }],
-    ['its workload cluster', { mcp: granted, workload: terminating }],
-    ['one, with the other not granted', { mcp: waiting, workload: terminating }],
-  ])('a deletion that another runtime had begun goes on with the teardown: access to %s', (_which, access) => {
-    const { status, outcome } = decideAfterAccess(dying, access);
-    expect(outcome).toEqual({ kind: 'done', next: [TEARDOWN_REQUESTED] });
-    expect(status?.conditions).toContainEqual(
-      expect.objectContaining({ type: 'Uninstalled', status: 'True', reason: 'HandedOver' }),
-    );
-  });
-
   test('access that goes under a living object never uninstalls it', () => {
     const { status, outcome } = decideAfterAccess(living, { mcp: terminating, workload: granted });
     expect(outcome).toEqual({ kind: 'waiting', for: 'n/a is being removed' });
@@ -78,6 +68,23 @@ describe('what follows from the access that there is', () => {
 });
 
 describe('other ends of the first step', () => {
+  test('a deletion that another runtime had begun goes on with the teardown', () => {
+    const { status, outcome } = handedOver();
+    expect(outcome).toEqual({ kind: 'done', next: [TEARDOWN_REQUESTED] });
+    expect(status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Uninstalled', status: 'True', reason: 'HandedOver' }),
+    );
+  });
+
+  test('what an object that is gone left behind goes first', () => {
+    const { status, outcome } = waitForEarlier({ namespace: 'default', name: 'first' });
+    expect(outcome).toMatchObject({ kind: 'again' });
+    expect(status?.conditions[0]).toMatchObject({
+      reason: 'WaitingForEarlierObject',
+      message: expect.stringContaining('default/first') as string,
+    });
+  });
+
   test('without a ProviderConfig the object says so, and waits', () => {
     const config = {
       state: 'unusable',

@@ -1,32 +1,73 @@
 import { describe, expect, test } from 'vitest';
-import { flowPosition, keepStarted, neverStarted, REASONS_BEFORE_INSTALL } from '../../../../functions/step/flow.ts';
+import {
+  flowPosition,
+  keepStarted,
+  mayBeInstalled,
+  neverStarted,
+  REASONS_BEFORE_INSTALL,
+} from '../../../../functions/step/flow.ts';
 import { reportNotReady, reportProgressing, reportTerminating } from '../../../../shared/status.ts';
-import { condition, deleting, FINALIZER, serviceObject } from '../objects.ts';
+import { condition, deleting, marks, provider, serviceObject, standardKey } from '../objects.ts';
+
+const uninstalled = condition('Uninstalled', 'True', 'Deleted');
+const free = { ...deleting, finalizers: [] };
+const installed = marks({ installed: 'uid-1 1' });
+const removing = marks({ installed: 'uid-1 1', uninstalled: 'uid-1' });
+const another = marks({ installed: 'uid-2 1', owner: { ...standardKey, name: 'other', uid: 'uid-2' } });
+const adoptable = marks({ owner: undefined, madeByAnother: true });
+const nobodys = marks({ owner: undefined });
 
 describe('where an object is in its life', () => {
   test.each([
-    ['not being deleted', serviceObject(), 'install'],
-    ['not being deleted, and not claimed yet', serviceObject([], { finalizers: [] }), 'install'],
-    ['being deleted', serviceObject([], deleting), 'delete'],
+    ['not being deleted', serviceObject(), installed, 'install'],
+    ['not being deleted, and not claimed yet', serviceObject([], { finalizers: [] }), undefined, 'install'],
+    ['being deleted', serviceObject([], deleting), installed, 'delete'],
+    ['being deleted, and marked', serviceObject([], deleting), removing, 'teardown'],
+    [
+      'being deleted, and marked though an earlier object of its name',
+      serviceObject([], deleting),
+      marks({ uninstalled: 'uid-0' }),
+      'teardown',
+    ],
+    [
+      'being deleted, with nothing left but its finalizer',
+      serviceObject([uninstalled], deleting),
+      undefined,
+      'teardown',
+    ],
+    ['the same in a workspace that was given back', serviceObject([uninstalled], deleting), nobodys, 'teardown'],
+    ['being deleted, and nothing was ever ordered', serviceObject([], deleting), undefined, 'delete'],
     [
       'being deleted, Uninstalled not true',
       serviceObject([condition('Uninstalled', 'False', 'X')], deleting),
+      undefined,
       'delete',
     ],
-    [
-      'being deleted and uninstalled',
-      serviceObject([condition('Uninstalled', 'True', 'Deleted')], deleting),
-      'teardown',
-    ],
-    ['being deleted, held by others only', serviceObject([], { ...deleting, finalizers: ['other/one'] }), 'finished'],
-    [
-      'uninstalled, but not held by us any more',
-      serviceObject([condition('Uninstalled', 'True', 'Deleted')], { ...deleting, finalizers: [] }),
-      'finished',
-    ],
-    ['being deleted without any finalizers', serviceObject([], { ...deleting, finalizers: [] }), 'finished'],
-  ])('%s', (_what, object, position) => {
-    expect(flowPosition(object, FINALIZER)).toBe(position);
+    ['a condition that says so and no mark: forged', serviceObject([uninstalled], deleting), installed, 'delete'],
+    ['the same where another runtime has installed', serviceObject([uninstalled], deleting), adoptable, 'delete'],
+    ['not the one that is served, with our finalizer', serviceObject([uninstalled], deleting), another, 'not-served'],
+    ['held by others only', serviceObject([], { ...deleting, finalizers: ['other/one'] }), undefined, 'finished'],
+    ['held by others only, and not the one that is served', serviceObject([], free), another, 'finished'],
+    ['uninstalled, but not held by us any more', serviceObject([uninstalled], free), undefined, 'finished'],
+    ['our finalizer was taken away, and something is left', serviceObject([], free), installed, 'delete'],
+    ['the same during the teardown', serviceObject([], free), removing, 'teardown'],
+    ['without any finalizers', serviceObject([], free), nobodys, 'finished'],
+  ])('%s', (_what, object, found, position) => {
+    expect(flowPosition(object, { key: standardKey, provider }, found)).toBe(position);
+  });
+});
+
+describe("whether the provider's delete has to run", () => {
+  const ready = condition('Ready', 'True', 'ReconcileSuccess');
+
+  test.each([
+    ['marked, whatever the status says', serviceObject(), installed, true],
+    ['made by another runtime', serviceObject(), adoptable, true],
+    ['only the status says so', serviceObject([ready]), marks(), true],
+    ['nothing says so', serviceObject(), marks(), false],
+    ['nothing was ordered', serviceObject(), undefined, false],
+  ])('%s', (_what, object, found, may) => {
+    expect(mayBeInstalled(object, found)).toBe(may);
   });
 });
 

@@ -52,6 +52,7 @@ export function runWith(home: Home, more: Partial<Run> = {}): Run {
     key: standardKey,
     provider,
     home: home as unknown as HttpKubeClient,
+    marks: { read: () => Promise.resolve(undefined), write: () => Promise.resolve(undefined) },
     config: { state: 'ok', config: {}, runtime: { pollIntervalMs: undefined, kcp: undefined } },
     signal: new AbortController().signal,
     secrets: new Set(['known-secret']),
