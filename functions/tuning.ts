@@ -16,10 +16,6 @@ export const LOOK_AGAIN_MS = 10_000;
 export const EARLIER_OBJECT_RETRY_MS = 2_000;
 /** More steps than this in one pass mean that somebody works against us. */
 export const MAX_REQUEST_STEPS = 12;
-export const WINNER_POLL_MS = 20;
-/** resolve-credentials is short; who waits longer than this gives the worker free. */
-export const WINNER_PATIENCE_MS = 2_000;
-export const WINNER_RETRY_MS = 500;
 /** A step that meets other writers reads again this often before it backs off. */
 export const MAX_CONFLICTS = 5;
 /** A token in a file is read again after this. */

@@ -15,7 +15,6 @@ import type { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import type { Priority, Publisher } from '../../shared/queue/publisher.ts';
 import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
 import type { Hold } from '../step/hold.ts';
-import { winnerLockOf, withWinnerLock } from './winner-lock.ts';
 import { type LeaseTimes, ObjectLease } from './lease.ts';
 import { settlementOf } from './settle.ts';
 
@@ -77,11 +76,7 @@ export async function deliver(
     await publishAgain('LeaseLost', priority);
     return { object, end: 'again-from-the-start' };
   }
-  const { outcome, durationMs } = await timed(() =>
-    withWinnerLock(ports.state, winnerLockOf(ports.functionName, key), ports.times.leaseMs, () =>
-      ports.invoke(event, lease),
-    ),
-  );
+  const { outcome, durationMs } = await timed(() => ports.invoke(event, lease));
   const attempts = outcome.kind === 'failed' ? await ports.state.attempts(key) : 0;
   const settlement = settlementOf(outcome, attempts, Math.random());
   const parked = await lease.settle(settlement);

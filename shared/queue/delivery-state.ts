@@ -107,16 +107,6 @@ export class DeliveryState {
     await this.#redis.forgetMember(this.#keys.parked, due.member, due.score);
   }
 
-  /** A short lease without an object, used around the choice of a winner. */
-  async lock(member: string, token: string, ttlMs: number): Promise<boolean> {
-    return (await this.#redis.set(this.#keys.lease(member), token, 'PX', ttlMs, 'NX')) === 'OK';
-  }
-
-  async unlock(member: string, token: string): Promise<void> {
-    const lease = this.#keys.lease(member);
-    if ((await this.#redis.get(lease)) === token) await this.#redis.del(lease);
-  }
-
   /** The epoch's id, and whether it was begun on the server that answers now. */
   async readEpoch(): Promise<{ id: string; sameServer: boolean }> {
     const [id, same] = await this.#redis.readEpoch(this.#keys.epoch);

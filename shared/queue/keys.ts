@@ -13,7 +13,7 @@ export interface QueueKeys {
   readonly timers: string;
   readonly attempts: string;
   readonly epoch: string;
-  /** @param member a formatted object key, or the name of a winner lock */
+  /** @param member a formatted object key */
   lease(member: string): string;
 }
 
@@ -37,9 +37,4 @@ export function queueName(name: FunctionName): string {
 /** Deduplication id of an object: BullMQ refuses colons and plain integers in ids, hence a hash. */
 export function workId(key: ObjectKey): string {
   return `o-${createHash('sha256').update(formatObjectKey(key)).digest('base64url').slice(0, 27)}`;
-}
-
-/** Around the choice of a winner: one lock for a provider and workspace. */
-export function winnerLockMember(key: ObjectKey): string {
-  return `winner|${key.mode}|${key.cluster}`;
 }

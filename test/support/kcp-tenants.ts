@@ -11,7 +11,7 @@ import {
   SERVICE_ACCOUNTS,
 } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
-import type { ResourceType } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL, workspaceNamespace } from '../../shared/names.ts';
@@ -67,6 +67,11 @@ export class KcpTenants {
   /** Has a tenant accept or reject the claims of his binding. */
   answerClaims({ client }: TenantWorkspace, answer: Parameters<typeof answerClaims>[2]): Promise<void> {
     return answerClaims(client, this.exportName, answer);
+  }
+
+  /** The binding of a workspace, in the tenant's eyes. */
+  async bindingOf({ client }: TenantWorkspace): Promise<KubeObject | undefined> {
+    return client.get(API_BINDINGS, this.exportName);
   }
 
   async unbind({ client }: TenantWorkspace): Promise<void> {

@@ -46,11 +46,11 @@ function packagesOf(file: string, before: readonly string[] = [], seen = new Set
 
 const PURE = files(
   '{functions,bridge,shared}/**/decide*.ts',
-  'bridge/**/{*relevance,seen*,part,decision,control-plane-index,object-of-request,secret-index,to-events,outbox}.ts',
+  'bridge/**/{*relevance,seen*,part,decision,control-plane-index,object-of-request,secret-index,owner-index,to-events,outbox}.ts',
   'shared/{model,events}/**/*.ts',
   'shared/{status,finalizers,redact,names,errors,tuning}.ts',
   'shared/kcp/{compatibility,missing-claims,claims}.ts',
-  'functions/step/{flow,verdict,precondition}.ts',
+  'functions/step/{flow,marks,verdict,precondition}.ts',
   'functions/resolve-credentials/winner.ts',
   'functions/host/{settle,dispatcher-times}.ts',
   'functions/requests/{desired,ownership}.ts',

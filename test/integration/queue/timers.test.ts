@@ -64,16 +64,4 @@ describe('timers and marks', () => {
     await harness.state.settle(shop, 'a', { timer: 'keep', attempts: 'keep' });
     expect((await harness.state.releasedParked(10)).map(({ key }) => key?.name)).toEqual(['free', 'shop']);
   });
-
-  test('a claim has one holder until it is released by that holder, or its time is over', async () => {
-    expect(await harness.state.lock('winner|kcp|x', 'a', 5_000)).toBe(true);
-    expect(await harness.state.lock('winner|kcp|x', 'b', 5_000)).toBe(false);
-    expect(await harness.state.lock('winner|kcp|y', 'b', 50)).toBe(true);
-    await harness.state.unlock('winner|kcp|x', 'b');
-    expect(await harness.state.lock('winner|kcp|x', 'b', 5_000)).toBe(false);
-    await harness.state.unlock('winner|kcp|x', 'a');
-    expect(await harness.state.lock('winner|kcp|x', 'b', 5_000)).toBe(true);
-    await sleep(70);
-    expect(await harness.state.lock('winner|kcp|y', 'a', 5_000)).toBe(true);
-  });
 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { FUNCTION_NAMES } from '../../../../shared/events/catalogue.ts';
-import { formatObjectKey, parseObjectKey } from '../../../../shared/model/object-key.ts';
-import { winnerLockMember, queueKeys, queueName, workId } from '../../../../shared/queue/keys.ts';
+import { queueKeys, queueName, workId } from '../../../../shared/queue/keys.ts';
 import { kcpKey, standardKey } from '../../functions/objects.ts';
 
 const keysOf = (provider: string): string[] => {
@@ -24,11 +23,4 @@ test('an object has one id in a queue, which BullMQ takes', () => {
   expect(workId({ ...standardKey })).toBe(workId(standardKey));
   expect(workId({ ...standardKey, uid: 'uid-2' })).not.toBe(workId(standardKey));
   expect(workId(kcpKey)).not.toBe(workId(standardKey));
-});
-
-test('the claim of a workspace is one for all its objects, and never taken for the lease of one', () => {
-  expect(winnerLockMember({ ...kcpKey, name: 'second', uid: 'uid-2' })).toBe(winnerLockMember(kcpKey));
-  expect(winnerLockMember({ ...kcpKey, cluster: 'other' })).not.toBe(winnerLockMember(kcpKey));
-  expect(parseObjectKey(winnerLockMember(kcpKey))).toBeUndefined();
-  expect(winnerLockMember(kcpKey)).not.toBe(formatObjectKey(kcpKey));
 });
