@@ -59,6 +59,8 @@ async function leftUnbound(run: Run, workspace: WorkspacePort): Promise<Found | 
 /** The marks, if they are those of this very object. */
 async function leftBy({ key, marks }: Run): Promise<Marks | undefined> {
   const found = await marks.read();
+  // The namespace of a workspace is the last that is removed, and takes its time.
+  if (key.mode === 'kcp' && found?.ending && found.uninstalled !== undefined) return undefined;
   return found && isOf(found, key) ? found : undefined;
 }
 

@@ -19,6 +19,7 @@ let stage: Stage;
 let tenants: KcpTenants;
 let runtime: RunningRuntime;
 const puppet = new Puppet();
+const deletesOf = (name: string): number => callsOf(puppet.journal, name).filter((call) => call === 'delete').length;
 const start = (): Promise<RunningRuntime> =>
   stage.run({ workspaceTuning: { teardownPatienceMs: 4_000, tokenLifeSeconds: 600, renewalThreshold: 0.8 } });
 
@@ -81,7 +82,7 @@ test('what a stripped object left is removed before the next of the workspace is
   await served.orders.untilReason('second', 'WaitingForEarlierObject');
   call.release();
   await served.orders.untilReady('second');
-  expect(callsOf(puppet.journal, 'first')).toEqual(['install 1 one', 'delete']);
+  expect(deletesOf('first')).toBe(1);
   expect((await served.left()).join()).not.toContain('first');
   await served.orders.remove('second');
   await served.orders.untilGone('second');
@@ -101,5 +102,5 @@ test('a workspace that unbinds after its objects were stripped leaves nothing be
   // The workspace itself is out of reach.
   const [, onWorkload] = await served.installed();
   expect(onWorkload).toBeUndefined();
-  expect(callsOf(puppet.journal, 'fled')).toEqual(['install 1 one', 'delete']);
+  expect(deletesOf('fled')).toBe(1);
 });

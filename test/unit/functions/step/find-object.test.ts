@@ -92,6 +92,12 @@ describe('a workspace that does not bind us', () => {
     expect(await findObject(last.run)).toMatchObject({ run: { gone: true, workspace: { gone: true } } });
   });
 
+  test('whose namespace on the platform is on its way out already is done with', async () => {
+    const { port, run } = unbound({ ...held, uninstalled: 'uid-1', ending: true });
+    expect(await findObject(run)).toEqual(done());
+    expect(port.written).toEqual([]);
+  });
+
   test('of which nothing is left costs nothing', async () => {
     expect(await findObject(unbound(undefined).run)).toEqual(done());
   });
