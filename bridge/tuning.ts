@@ -31,6 +31,12 @@ export interface UpkeepTuning {
 
 export const DEFAULT_UPKEEP: UpkeepTuning = { upkeepMs: 60_000, schemaGraceMs: 600_000 };
 
+/** What a tenant may have at once, and how much of it comes back a second. */
+export interface ShareTuning {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
 /** Every number that tunes the bridge, with its unit. */
 export interface BridgeTuning {
   readonly watch: WatchTuning;
@@ -46,6 +52,8 @@ export interface BridgeTuning {
   readonly longestLeaseMs: number;
   /** A leader that was not heard of for so long is replaced. */
   readonly leaderLeaseMs: number;
+  /** How many of one project's or workspace's changes count as a user's. */
+  readonly share: ShareTuning;
   readonly sendConcurrency: number;
   readonly sendRetryFirstMs: number;
   readonly sendRetryLimitMs: number;
@@ -72,6 +80,7 @@ export const DEFAULT_TUNING: BridgeTuning = {
   resyncMs: RESYNC_MS,
   longestLeaseMs: LEASE_MS,
   leaderLeaseMs: LEADER_LEASE_MS,
+  share: { burst: 50, perSecond: 2 },
   sendConcurrency: 50,
   sendRetryFirstMs: 50,
   sendRetryLimitMs: 1_000,

@@ -14,6 +14,10 @@ export const ORPHAN_PATIENCE_MS = 60_000;
 export const LOOK_AGAIN_MS = 10_000;
 /** Nothing tells when the last of an earlier object of the same name, or workspace, is gone. */
 export const EARLIER_OBJECT_RETRY_MS = 2_000;
+/** Invocations that take longer may not take every place of a process for one tenant. */
+export const QUICK_MS = 1_000;
+/** An object of a tenant who has his share in work is looked at again after one to two times this long. */
+export const SHARE_RETRY_MS = 3_000;
 /** More steps than this in one pass mean that somebody works against us. */
 export const MAX_REQUEST_STEPS = 12;
 /** A step that meets other writers reads again this often before it backs off. */

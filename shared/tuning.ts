@@ -55,8 +55,10 @@ export const EVENT_STREAM_LENGTH = 1_000;
 export const CONNECT_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const IDLE_CONNECTION_MS = 30_000;
-/** Objects a page of a list. */
-export const DEFAULT_PAGE_SIZE = 500;
+/** Objects a page of a list: few at first, since annotations of each may have 256 KiB, then as many as are so long. */
+export const FIRST_PAGE_SIZE = 50;
+export const LARGEST_PAGE_SIZE = 500;
+export const PAGE_LENGTH = 2 * 1024 * 1024;
 /** Clusters of objects to which connections are kept. */
 export const MAX_CLIENTS = 500;
 /** How often a token that may be replaced is read again. */

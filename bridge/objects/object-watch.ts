@@ -12,7 +12,7 @@ import type { Change } from '../watch/seen.ts';
 import { ControlPlaneIndex } from './control-plane-index.ts';
 import type { FollowedObjects } from './followed.ts';
 import { freesItsWorkspace, relevance, vanished, wasReplaced } from './relevance.ts';
-import { keyOfSeen, othersInWorkspace, type SeenObject, seenObject } from './seen-objects.ts';
+import { keyOfSeen, nextInWorkspace, type SeenObject, seenObject } from './seen-objects.ts';
 
 export interface ObjectWatchOptions {
   provider: Provider;
@@ -90,7 +90,7 @@ export class ObjectWatch extends KindWatch<KubeObject, SeenObject> {
       if (vanished(change)) this.#reportVanished(about.key);
       if (wasReplaced(change) && this.#options.followed.mayLeave(this.keyOf(change.before)))
         yield { ...this.#about(change.before), reason: 'ObjectGone', priority: 'user' };
-      if (freesItsWorkspace(change)) yield* this.#nextWinners(object);
+      if (freesItsWorkspace(change)) yield* this.#nextWinner(object);
     }
   }
 
@@ -101,10 +101,10 @@ export class ObjectWatch extends KindWatch<KubeObject, SeenObject> {
   }
 
   /** In kcp mode one object of a workspace is served: when it is gone, another may be the next. */
-  *#nextWinners(gone: SeenObject): Generator<Notice> {
+  *#nextWinner(gone: SeenObject): Generator<Notice> {
     if (this.mode !== 'kcp') return;
-    for (const other of othersInWorkspace(gone, this.seen))
-      yield { ...this.#about(other), reason: 'WinnerGone', priority: 'user' };
+    const next = nextInWorkspace(gone, this.seen);
+    if (next) yield { ...this.#about(next), reason: 'WinnerGone', priority: 'user' };
   }
 
   #about(seen: SeenObject): Pick<Notice, 'key' | 'generation'> {

@@ -12,6 +12,8 @@ export interface SeenObject extends Identified {
   readonly uid: string;
   readonly generation: number;
   readonly resourceVersion: string;
+  /** RFC 3339, to the second; text that sorts. */
+  readonly createdAt: string;
   readonly deleting: boolean;
   /** It carries our finalizer. */
   readonly hasFinalizer: boolean;
@@ -29,6 +31,7 @@ export function seenObject(mode: Mode, { metadata }: KubeObject, finalizer?: str
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
     resourceVersion: metadata.resourceVersion ?? '',
+    createdAt: metadata.creationTimestamp ?? '',
     deleting: metadata.deletionTimestamp !== undefined,
     hasFinalizer: finalizer !== undefined && (metadata.finalizers ?? []).includes(finalizer),
     operation: metadata.annotations?.[OPERATION_ANNOTATION],
@@ -40,7 +43,17 @@ export function keyOfSeen(provider: string, mode: Mode, seen: SeenObject): Objec
   return { provider, mode, cluster: seen.group, namespace, name, uid: seen.uid };
 }
 
-/** Pure: those that share a workspace with an object, which is gone. */
-export function othersInWorkspace(gone: SeenObject, seen: Seen<SeenObject>): SeenObject[] {
-  return [...seen.inGroup(gone.group)].filter((other) => other.id !== gone.id);
+/**
+ * Pure: which object of a workspace may be served now that another is gone: the oldest, as `winnerOf` of the functions
+ * says. One, however many there are: each that goes would else wake all that are left.
+ */
+export function nextInWorkspace(gone: SeenObject, seen: Seen<SeenObject>): SeenObject | undefined {
+  let next: SeenObject | undefined;
+  for (const other of seen.inGroup(gone.group))
+    if (other.id !== gone.id && !other.deleting && (!next || isOlder(other, next))) next = other;
+  return next;
+}
+
+function isOlder(a: SeenObject, b: SeenObject): boolean {
+  return a.createdAt === b.createdAt ? a.uid < b.uid : a.createdAt < b.createdAt;
 }

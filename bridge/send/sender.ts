@@ -1,15 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf } from '../../shared/errors.ts';
-import { displayKey } from '../../shared/model/object-key.ts';
+import { displayKey, tenantOf } from '../../shared/model/object-key.ts';
 import type { Publisher } from '../../shared/queue/publisher.ts';
 import { Backoff } from '../watch/backoff.ts';
+import { FairShare } from './fair-share.ts';
 import { Outbox } from './outbox.ts';
 import { type Notice, shortType, toEvent } from './to-events.ts';
 import type { BridgeTuning } from '../tuning.ts';
 import { SEND_GRACE_MS } from '../tuning.ts';
 
-type SendTuning = Pick<BridgeTuning, 'sendConcurrency' | 'sendRetryFirstMs' | 'sendRetryLimitMs' | 'sendTimeoutMs'>;
+type SendTuning = Pick<
+  BridgeTuning,
+  'share' | 'sendConcurrency' | 'sendRetryFirstMs' | 'sendRetryLimitMs' | 'sendTimeoutMs'
+>;
 
 /** Step 6: sends events. While the queue is away it remembers which objects changed, and nothing else. */
 export class Sender {
@@ -19,6 +23,7 @@ export class Sender {
   readonly #log: Logger;
   readonly #backoff: Backoff;
   readonly #outbox = new Outbox();
+  readonly #share: FairShare;
   #inFlight = 0;
   #pause: NodeJS.Timeout | undefined;
   #problem: string | undefined;
@@ -30,12 +35,14 @@ export class Sender {
     this.#open = open;
     this.#tuning = options.tuning;
     this.#log = options.log;
+    this.#share = new FairShare(options.tuning.share);
     this.#backoff = new Backoff(options.tuning.sendRetryFirstMs, options.tuning.sendRetryLimitMs);
   }
 
-  /** Will be sent as soon as that is possible. Never waits, never throws. */
+  /** Will be sent as soon as that is possible, behind others where its tenant is over his share. Never waits, never throws. */
   remember(notice: Notice): void {
-    this.#outbox.add(notice);
+    const over = notice.priority === 'user' && !this.#share.allows(tenantOf(notice.key), performance.now());
+    this.#outbox.add(over ? { ...notice, priority: 'background' } : notice);
     this.wake();
   }
 

@@ -33,9 +33,16 @@ export async function listInPages<T extends KubeObject, Digest>({
   selection,
   digest,
 }: WatchTarget<T, Digest>): Promise<{ items: Digest[]; position: string | undefined }> {
-  const list = await client.list<T>(type, selection);
-  const items = list.items.map((item) => digest(item)).filter((item) => item !== undefined);
-  return { items, position: list.metadata.resourceVersion };
+  const items: Digest[] = [];
+  let position: string | undefined;
+  for await (const page of client.pages<T>(type, selection)) {
+    for (const item of page.items) {
+      const digested = digest(item);
+      if (digested !== undefined) items.push(digested);
+    }
+    position = page.metadata.resourceVersion;
+  }
+  return { items, position };
 }
 
 /**

@@ -14,9 +14,11 @@ import { failed, type Outcome } from '../../shared/events/outcome.ts';
 import type { DeliveryState } from '../../shared/queue/delivery-state.ts';
 import type { Priority, Publisher } from '../../shared/queue/publisher.ts';
 import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
+import { SHARE_RETRY_MS } from '../tuning.ts';
 import type { Hold } from '../step/hold.ts';
 import { type LeaseTimes, ObjectLease } from './lease.ts';
 import { settlementOf } from './settle.ts';
+import type { TenantBound } from './tenant-bound.ts';
 
 /** Does one invocation. Must not reject; a rejection counts as a retryable failure all the same. */
 export type Invoke = (event: ServiceEvent, hold: Hold) => Promise<Outcome>;
@@ -28,6 +30,8 @@ export interface DeliveryPorts {
   publisher: Publisher;
   invoke: Invoke;
   times: LeaseTimes;
+  /** How many of one tenant's objects are worked on at once in this process; without it, any number. */
+  bound?: TenantBound;
   log: Logger;
   /** What happened in each invocation, for people who watch. */
   onStep?: (step: DeliveredStep) => void;
@@ -61,6 +65,22 @@ export async function deliver(
 ): Promise<DeliveredJob | undefined> {
   const event = await accept(data, ports);
   if (!event) return undefined;
+  if (!ports.bound) return deliverOne(event, priority, ports);
+  const leave = ports.bound.enter(event.key);
+  if (!leave) {
+    // From the start it finds its way back here, and its place is somebody else's meanwhile.
+    await ports.state.setTimer(event.key, SHARE_RETRY_MS * (1 + Math.random()));
+    return { object: formatObjectKey(event.key), end: 'held' };
+  }
+  const started = performance.now();
+  try {
+    return await deliverOne(event, priority, ports);
+  } finally {
+    leave(performance.now() - started);
+  }
+}
+
+async function deliverOne(event: ServiceEvent, priority: Priority, ports: DeliveryPorts): Promise<DeliveredJob> {
   const { key } = event;
   const object = formatObjectKey(key);
   const lease = await ObjectLease.acquire(ports.state, key, ports.times);

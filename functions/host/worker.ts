@@ -11,6 +11,7 @@ import {
   USER_PRIORITY,
 } from '../../shared/tuning.ts';
 import { deliver, type DeliveryPorts } from './deliver.ts';
+import { TenantBound } from './tenant-bound.ts';
 
 export interface WorkerOptions extends DeliveryPorts {
   connection: RedisConnection;
@@ -35,6 +36,7 @@ export function startWorker(options: WorkerOptions): RunningWorker {
     admission?.noticed(error);
     log.debug({ err: { message: messageOf(error) } }, 'queue');
   };
+  const ports = { ...options, bound: new TenantBound(concurrency) };
   const { connection, close } = bullConnection(options.connection, onError);
   const worker = new Worker(
     queueName(functionName),
@@ -42,7 +44,7 @@ export function startWorker(options: WorkerOptions): RunningWorker {
     (job: Job) => {
       // Taken by a worker that waited for one already when it was told to stop: handed back.
       if (admission?.admitted === false) throw new RuntimeError('NOT_READY', 'Redis is refused at the moment');
-      return deliver(job.data, job.priority === USER_PRIORITY ? 'user' : 'background', options);
+      return deliver(job.data, job.priority === USER_PRIORITY ? 'user' : 'background', ports);
     },
     {
       connection,

@@ -100,8 +100,7 @@ async function rejectedBySingleton(
       return marks.uninstalled === undefined || marks.uninstalled === run.key.uid ? undefined : waitForEarlier(owner);
     return (await run.home.get(type, owner.name, owner.namespace)) ? reject(owner) : waitForEarlier(owner);
   }
-  const { items } = await run.home.list(type, { metadataOnly: true });
-  const winner = winnerOf(items);
+  const winner = await winnerOf(run.home.pages(type, { metadataOnly: true }));
   if (!winner || winner.metadata.uid === object.metadata.uid) return undefined;
   return reject({ namespace: winner.metadata.namespace ?? '', name: winner.metadata.name });
 }

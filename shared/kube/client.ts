@@ -11,7 +11,7 @@ import type {
   WatchOptions,
 } from './ports.ts';
 import { failureOf, FIELD_MANAGER, type Guard, type Request, send, type Transport } from './transport.ts';
-import { REQUEST_TIMEOUT_MS, DEFAULT_PAGE_SIZE } from '../tuning.ts';
+import { FIRST_PAGE_SIZE, LARGEST_PAGE_SIZE, PAGE_LENGTH, REQUEST_TIMEOUT_MS } from '../tuning.ts';
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
@@ -89,20 +89,37 @@ export class HttpKubeClient implements KubeClient {
 
   async list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<KubeList<T>> {
     const items: T[] = [];
-    let page: KubeList<T> | undefined;
+    let metadata: KubeList<T>['metadata'] = {};
+    for await (const page of this.pages<T>(type, options)) {
+      ({ metadata } = page);
+      items.push(...page.items);
+      if (options.atMost !== undefined) break;
+    }
+    return { metadata, items };
+  }
+
+  async *pages<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): AsyncGenerator<KubeList<T>> {
+    let limit = options.atMost ?? options.pageSize ?? FIRST_PAGE_SIZE;
+    let position: string | undefined;
     do {
-      page = await this.#json<KubeList<T>>('GET', collectionPath(type, options.namespace), {
-        query: {
-          labelSelector: options.labelSelector,
-          fieldSelector: options.fieldSelector,
-          limit: options.atMost ?? options.pageSize ?? DEFAULT_PAGE_SIZE,
-          continue: page?.metadata.continue,
-        },
-        ...(options.metadataOnly ? { accept: METADATA_LIST } : {}),
-      });
-      items.push(...(page.items ?? []));
-    } while (page.metadata.continue && options.atMost === undefined);
-    return { metadata: page.metadata, items };
+      const { page, length } = await this.#page<T>(type, options, limit, position);
+      yield { metadata: page.metadata, items: page.items ?? [] };
+      position = page.metadata.continue;
+      if (options.atMost === undefined && options.pageSize === undefined) limit = nextPageSize(limit, length);
+    } while (position);
+  }
+
+  async #page<T extends KubeObject>(
+    type: ResourceType,
+    { namespace, labelSelector, fieldSelector, metadataOnly }: ListOptions,
+    limit: number,
+    position: string | undefined,
+  ): Promise<{ page: KubeList<T>; length: number }> {
+    const text = await this.#text('GET', collectionPath(type, namespace), {
+      query: { labelSelector, fieldSelector, limit, continue: position },
+      ...(metadataOnly ? { accept: METADATA_LIST } : {}),
+    });
+    return { page: JSON.parse(text) as KubeList<T>, length: text.length };
   }
 
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
@@ -181,10 +198,14 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #json<T>(method: Request['method'], path: string, options: RequestOptions = {}): Promise<T> {
+    return JSON.parse(await this.#text(method, path, options)) as T;
+  }
+
+  async #text(method: Request['method'], path: string, options: RequestOptions = {}): Promise<string> {
     const request = this.#request(method, path, AbortSignal.timeout(REQUEST_TIMEOUT_MS), options);
     const response = await send(this.#transport, request);
     if (response.statusCode >= 300) throw await failureOf(request, response);
-    return (await response.body.json()) as T;
+    return response.body.text();
   }
 
   #request(method: Request['method'], path: string, signal: AbortSignal, options: RequestOptions): Request {
@@ -197,6 +218,12 @@ export class HttpKubeClient implements KubeClient {
       signal: this.#signal ? AbortSignal.any([this.#signal, signal]) : signal,
     };
   }
+}
+
+/** Pure: as many objects as fill a page of the wanted length, should they be as long as those of the last page. */
+export function nextPageSize(size: number, length: number): number {
+  const fitting = Math.floor((size * PAGE_LENGTH) / Math.max(1, length));
+  return Math.min(LARGEST_PAGE_SIZE, Math.max(1, fitting));
 }
 
 function typed<T extends KubeObject>(type: ResourceType, object: T): T {

@@ -6,7 +6,7 @@ export interface ListOptions {
   fieldSelector?: string;
   /** Only `metadata` is transferred and returned (`PartialObjectMetadata`). */
   metadataOnly?: boolean;
-  /** Objects a page; the client follows `continue` by itself. Default 500. */
+  /** Objects a page; the client follows `continue` by itself. Default: as many as are about 2 MiB, and at most 500. */
   pageSize?: number;
   /** Ask for so many and no more, whichever the server takes first. */
   atMost?: number;
@@ -61,6 +61,8 @@ export interface KubeClient {
   get<T extends KubeObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined>;
   /** All pages. */
   list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<KubeList<T>>;
+  /** A page after the other, so that no more than one has to be held. The last has the position from which to watch. */
+  pages<T extends KubeObject>(type: ResourceType, options?: ListOptions): AsyncIterable<KubeList<T>>;
   watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /** Rejects with an `ApiError` of status 409 and reason `AlreadyExists` where the name is taken. */
   create<T extends KubeObject>(type: ResourceType, object: T): Promise<T>;

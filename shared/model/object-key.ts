@@ -34,6 +34,11 @@ export function parseObjectKey(text: string): ObjectKey | undefined {
   return { provider, mode, cluster, namespace, name, uid };
 }
 
+/** Who has it: a project of the onboarding cluster, or a kcp workspace. */
+export function tenantOf({ mode, cluster, namespace }: ObjectKey): string {
+  return mode === 'kcp' ? `kcp/${cluster}` : `standard/${namespace}`;
+}
+
 /** How people see an object in logs and messages: `standard/onboarding/project-a/foo`. */
 export function displayKey(key: ObjectKey): string {
   return `${key.mode}/${key.cluster}/${key.namespace}/${key.name}`;

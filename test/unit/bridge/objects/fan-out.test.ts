@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ControlPlaneIndex } from '../../../../bridge/objects/control-plane-index.ts';
 import type { KnownObjects } from '../../../../bridge/objects/followed.ts';
-import { othersInWorkspace, type SeenObject } from '../../../../bridge/objects/seen-objects.ts';
+import { nextInWorkspace, type SeenObject } from '../../../../bridge/objects/seen-objects.ts';
 import { objectOfRequest } from '../../../../bridge/requests/object-of-request.ts';
 import { SecretIndex } from '../../../../bridge/requests/secret-index.ts';
 import { Seen } from '../../../../bridge/watch/seen.ts';
@@ -13,6 +13,7 @@ const object = (group: string, id: string, uid = id): SeenObject => ({
   id,
   uid,
   generation: 1,
+  createdAt: '2026-01-01T00:00:00Z',
   resourceVersion: '1',
   deleting: false,
   hasFinalizer: false,
@@ -75,15 +76,22 @@ test("a control plane's ClusterRequest finds the object of its name and namespac
   expect(index.find('foo', wanted, seen)).toBeUndefined();
 });
 
-test('the others of a workspace are those beside the one that is gone, and none of another workspace', () => {
+test('when an object of a workspace is gone, the oldest of the others there may be the next, and no more than one', () => {
   const seen = new Seen<SeenObject>();
-  for (const [group, id] of [
-    ['w1', 'n/a'],
-    ['w1', 'n/b'],
-    ['w2', 'n/c'],
-  ] as const)
-    seen.apply('ADDED', object(group, id));
-  expect(othersInWorkspace(object('w1', 'n/a'), seen).map(({ id }) => id)).toEqual(['n/b']);
+  const at = (second: number, more: Partial<SeenObject> = {}) => ({
+    createdAt: `2026-01-01T00:00:0${second}Z`,
+    ...more,
+  });
+  const gone = object('w1', 'n/a');
+  expect(nextInWorkspace(gone, seen)).toBeUndefined();
+  seen.apply('ADDED', { ...object('w2', 'n/z'), ...at(0) });
+  expect(nextInWorkspace(gone, seen)).toBeUndefined();
+  seen.apply('ADDED', { ...object('w1', 'n/leaving'), ...at(0, { deleting: true }) });
+  seen.apply('ADDED', { ...object('w1', 'n/c'), ...at(2) });
+  seen.apply('ADDED', { ...object('w1', 'm/d', 'uid-1'), ...at(1) });
+  seen.apply('ADDED', { ...object('w1', 'n/b', 'uid-0'), ...at(1) });
+  expect(nextInWorkspace(gone, seen)?.id).toBe('n/b');
+  expect(nextInWorkspace(object('w1', 'n/b'), seen)?.id).toBe('m/d');
 });
 
 test('the Secret of an AccessRequest finds its object, as long as the request names it', () => {

@@ -7,6 +7,7 @@ const object = (fields: Partial<SeenObject> = {}): SeenObject => ({
   id: 'default/foo',
   uid: 'u1',
   generation: 1,
+  createdAt: '2026-01-01T00:00:00Z',
   resourceVersion: '1',
   deleting: false,
   hasFinalizer: false,

@@ -24,7 +24,7 @@ test('an object of kcp without a logical cluster is left out', () => {
   expect(seenObject('kcp', { metadata })).toBeUndefined();
 });
 
-test('nothing but identity, versions, deletion and the operation annotation is kept', () => {
+test('nothing but identity, versions, age, deletion and the operation annotation is kept', () => {
   const seen = seenObject('standard', {
     metadata: {
       ...metadata,
@@ -40,6 +40,7 @@ test('nothing but identity, versions, deletion and the operation annotation is k
     uid: 'u1',
     generation: 3,
     resourceVersion: '77',
+    createdAt: '',
     deleting: true,
     hasFinalizer: false,
     operation: 'reconcile',

@@ -6,7 +6,13 @@ import type { Notice } from '../../../../bridge/send/to-events.ts';
 import type { ServiceEvent } from '../../../../shared/events/service-event.ts';
 import type { Priority, Publisher } from '../../../../shared/queue/publisher.ts';
 
-const TUNING = { sendConcurrency: 3, sendRetryFirstMs: 5, sendRetryLimitMs: 20, sendTimeoutMs: 50 };
+const TUNING = {
+  share: { burst: 1_000, perSecond: 1_000 },
+  sendConcurrency: 3,
+  sendRetryFirstMs: 5,
+  sendRetryLimitMs: 20,
+  sendTimeoutMs: 50,
+};
 const log = pino({ level: 'silent' });
 const notice = (name: string, priority: Priority = 'user'): Notice => ({
   key: { provider: 'p', mode: 'kcp', cluster: 'c', namespace: 'n', name, uid: name },
@@ -43,6 +49,20 @@ const until = async (condition: () => boolean): Promise<void> => {
 };
 
 describe('the sender', () => {
+  test("sends what is over a tenant's share behind the others' changes", async () => {
+    const queue = new LocalQueue();
+    let open = false;
+    const tuning = { ...TUNING, share: { burst: 2, perSecond: 0.001 }, sendConcurrency: 1 };
+    const sender = new Sender(queue, () => open, { tuning, log });
+    for (const name of ['1', '2', '3', '4']) sender.remember(notice(name));
+    const { key, ...rest } = notice('other');
+    sender.remember({ ...rest, key: { ...key, cluster: 'd' } });
+    open = true;
+    sender.wake();
+    await until(() => queue.sent.length === 5);
+    expect(queue.sent).toEqual(['1', '2', 'other', '3', '4']);
+  });
+
   test('sends what it is told, with bounded concurrency', async () => {
     const queue = new LocalQueue();
     const sender = new Sender(queue, () => true, { tuning: TUNING, log });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { winnerOf } from '../../../../functions/resolve-credentials/winner.ts';
+import type { ServiceObject } from '../../../../shared/model/kubernetes.ts';
 import { deleting, FINALIZER, serviceObject } from '../objects.ts';
 
 const at = (second: number, uid: string, more: object = {}) =>
@@ -9,6 +10,11 @@ const at = (second: number, uid: string, more: object = {}) =>
     finalizers: [],
     ...more,
   });
+/** An object a page. */
+async function* inPages(objects: readonly ServiceObject[]) {
+  for (const object of objects) yield { items: [object] };
+}
+
 const planted = { finalizers: [FINALIZER] };
 
 describe('which object of a workspace is served', () => {
@@ -28,19 +34,13 @@ describe('which object of a workspace is served', () => {
     ],
     ["another's finalizer is no claim", [at(1, 'a'), at(2, 'b', { finalizers: ['other/one'] })], 'a'],
     ['the only one', [at(1, 'a')], 'a'],
-  ])('%s', (_which, objects, winner) => {
-    expect(winnerOf(objects)?.metadata.uid).toBe(winner);
-    expect(winnerOf(objects.toReversed())?.metadata.uid).toBe(winner);
+  ])('%s', async (_which, objects, winner) => {
+    expect((await winnerOf(inPages(objects)))?.metadata.uid).toBe(winner);
+    expect((await winnerOf(inPages(objects.toReversed())))?.metadata.uid).toBe(winner);
   });
 
-  test('none where there is none, or only such as leave', () => {
-    expect(winnerOf([])).toBeUndefined();
-    expect(winnerOf([at(1, 'a', deleting)])).toBeUndefined();
-  });
-
-  test('the list is left as it was', () => {
-    const objects = [at(2, 'b'), at(1, 'a')];
-    winnerOf(objects);
-    expect(objects.map(({ metadata }) => metadata.uid)).toEqual(['b', 'a']);
+  test('none where there is none, or only such as leave', async () => {
+    expect(await winnerOf(inPages([]))).toBeUndefined();
+    expect(await winnerOf(inPages([at(1, 'a', deleting)]))).toBeUndefined();
   });
 });
