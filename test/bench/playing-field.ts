@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { foo } from '../../functions/providers/foo/provider.ts';
 import { CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
+import type { Provider } from '../../shared/provider/provider.ts';
 import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { startKcp } from '../control-planes/kcp.ts';
@@ -22,9 +23,14 @@ export interface PlayingField extends AsyncDisposable {
   readonly redis: StartedRedis;
   readonly folder: string;
   readonly env: Record<string, string>;
+  /** The provider's module, from the sources' root. */
+  readonly module: string;
 }
 
-export async function createPlayingField(): Promise<PlayingField> {
+export async function createPlayingField(
+  provider: Provider = foo,
+  module = 'functions/providers/foo/provider.ts',
+): Promise<PlayingField> {
   await using stack = new AsyncDisposableStack();
   const folder = createRunFolder('service-provider-runtime-bench');
   stack.defer(() => folder.remove());
@@ -34,12 +40,13 @@ export async function createPlayingField(): Promise<PlayingField> {
   stack.defer(() => redis.stop());
   const landscape = await createLandscape({ kcp, dir: folder.path, name: 'bench', answers: 'instant' });
   stack.defer(() => landscape.stop());
-  await installProvider(landscape, foo, { config: { pollInterval: '0s' } });
+  await installProvider(landscape, provider, { config: { pollInterval: '0s' } });
   const started = stack.move();
   return {
     landscape,
     redis,
     folder: folder.path,
+    module,
     env: {
       KUBECONFIG: landscape.platform.kubeconfigPath,
       ONBOARDING_KUBECONFIG: landscape.onboarding.kubeconfigPath,
@@ -103,18 +110,18 @@ export async function inParallel<T>(
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /** The command, compiled as in the image where that was given (`BUILT`), else from its sources. */
-export function command(): { main: string; provider: string; cwd: string; node: string[] } {
+export function command(module: string): { main: string; provider: string; cwd: string; node: string[] } {
   const built = process.env['BUILT'];
   if (built === undefined || !existsSync(built))
     return {
       main: join(ROOT, 'deploy/command/main.ts'),
-      provider: join(ROOT, 'functions/providers/foo/provider.ts'),
+      provider: join(ROOT, module),
       cwd: ROOT,
       node: [],
     };
   return {
     main: join(built, 'deploy/command/main.js'),
-    provider: join(built, 'functions/providers/foo/provider.js'),
+    provider: join(built, module.replace(/\.ts$/, '.js')),
     cwd: built,
     node: (process.env['BUILT_NODE_OPTIONS'] ?? '').split(' ').filter(Boolean),
   };
@@ -135,7 +142,7 @@ export async function startCommand(
   env: Record<string, string> = {},
   portFlag: '--health-probe-bind-address' | '--bind-address' = '--health-probe-bind-address',
 ): Promise<MeasuredProcess> {
-  const { main, provider, cwd, node } = command();
+  const { main, provider, cwd, node } = command(field.module);
   const port = await freePort();
   const begin = performance.now();
   const managed = await startProcess({

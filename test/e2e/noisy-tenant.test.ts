@@ -68,6 +68,7 @@ test('500 objects full of annotations, 20 changes a second: an order of another 
     eventually('it can be created', () =>
       noisy.client.create(FOOS, {
         metadata: { name: nameOf(index), namespace: 'default', annotations: { bulk: ANNOTATION } },
+        spec: { foo: 'x' },
       }),
     ),
   );
