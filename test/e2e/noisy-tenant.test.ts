@@ -11,7 +11,8 @@ import type { TenantWorkspace } from '../support/workspaces.ts';
 
 /** A tenant who orders and changes as much as he can, with all that an object can carry; others should not notice. */
 const FOOS = foo.api.type;
-const OBJECTS = 500;
+/** `NOISY_OBJECTS=500` takes minutes: most of that is what kcp needs for them. */
+const OBJECTS = Number(process.env['NOISY_OBJECTS'] ?? 100);
 const ANNOTATION = 'x'.repeat(250 * 1024);
 const CHANGES_A_SECOND = 20;
 const MIB = 1024 * 1024;
@@ -60,7 +61,7 @@ async function inParallel(count: number, width: number, task: (index: number) =>
   await Promise.all(Array.from({ length: width }, work));
 }
 
-test('500 objects full of annotations, 20 changes a second: an order of another workspace goes ahead of them', async () => {
+test('objects full of annotations, 20 changes a second: an order of another workspace goes ahead of them', async () => {
   const alone = await order('alone');
   expect(alone.others).toBe(0);
   const before = needed();
@@ -107,4 +108,4 @@ test('500 objects full of annotations, 20 changes a second: an order of another 
   });
   expect(needed() - stopped).toBeLessThan((OBJECTS * ANNOTATION.length) / 10);
   await order('after');
-});
+}, 600_000);
