@@ -31,11 +31,13 @@ export async function ensureAccess(
     await ensureRequest(run.platform, request, annotation, options.keepTerminating),
   ];
   if (run.workspace) {
-    const namespace = await ensureTenantNamespace(run);
-    if (namespace) return verdicts(namespace, []);
+    const { workspace } = run;
+    const tenant = await ensureTenantNamespace(run);
+    if (tenant.waiting) return verdicts(tenant.waiting, []);
     // Clusters take longest: ordered first, they are granted while the workspace is prepared.
     const ordered = await Promise.all(declared.requests.map(ensure));
-    return verdicts(await ensureWorkspaceAccess(run, run.workspace, object, tokenAccess(declared.mcp)), ordered);
+    const access = tokenAccess(declared.mcp);
+    return verdicts(await ensureWorkspaceAccess(run, workspace, object, access, tenant.namespace), ordered);
   }
   const [first, ...others] = declared.requests as [DesiredRequest, ...DesiredRequest[]];
   const [, mcp] = await ensure(first);
