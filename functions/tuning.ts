@@ -4,8 +4,14 @@
 export const CLAIM_RETRY_MS = 10_000;
 export const ONBOARDING_POLL_MS = 500;
 export const TOKEN_POLL_MS = 50;
-/** kcp fills a bootstrap Secret, and knows of new roles, within a second. */
-export const TOKEN_PATIENCE_MS = 8_000;
+/** kcp fills a bootstrap Secret, and knows of new rights, within a second; who waits longer gives the worker free. */
+export const TOKEN_PATIENCE_MS = 1_500;
+/** Then the object is looked at again. */
+export const TOKEN_RETRY_MS = 1_000;
+/** A bootstrap Secret that was not filled for so long is made anew. */
+export const BOOTSTRAP_LIFE_MS = 30_000;
+/** Nothing tells when a tenant removes what has a name that we need. */
+export const FOREIGN_RETRY_MS = 15_000;
 export const CRD_POLL_MS = 100;
 export const CRD_TIMEOUT_MS = 30_000;
 export const ORPHAN_POLL_MS = 250;

@@ -35,6 +35,11 @@ export const GONE_SINCE_ANNOTATION = 'service-provider.open-control-plane.io/gon
 /** Ours: on everything that the runtime creates in a workspace, so that a tenant can accept claims by selector. */
 export const RUNTIME_LABEL = 'service-provider.open-control-plane.io/provider';
 
+/** Ours: on what the runtime creates in a workspace; only who knows the platform's side can tell a right one. */
+export const MARK_ANNOTATION = 'service-provider.open-control-plane.io/mark';
+/** Ours: on a workspace's tenant namespace on the platform cluster, what was made in the workspace, with its uid. */
+export const MADE_ANNOTATION = 'service-provider.open-control-plane.io/made-in-workspace';
+
 /** Ours: on an APIExport, which of its permission claims the runtime asked for. */
 export const CLAIMS_ANNOTATION = 'service-provider.open-control-plane.io/claims';
 

@@ -54,6 +54,8 @@ export const EVENT_STREAM_LENGTH = 1_000;
 /** Requests to API servers. Watches have no limit: see `bridge/tuning.ts`. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
+/** To a tenant's workspace, where a tenant's webhook may be in the way: nobody else has to wait for it. */
+export const WORKSPACE_REQUEST_MS = 10_000;
 export const IDLE_CONNECTION_MS = 30_000;
 /** Objects a page of a list: few at first, since annotations of each may have 256 KiB, then as many as are so long. */
 export const FIRST_PAGE_SIZE = 50;

@@ -1,4 +1,4 @@
-import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type { Run } from '../step/run.ts';
 import { declare, tokenAccess } from '../requests/declared.ts';
@@ -11,11 +11,12 @@ import { ensureWorkspaceAccess, judgeWorkspaceAccess } from '../workspace/ensure
  * Takes every step towards the access that can be taken now.
  * @param options.keepTerminating for an object that is being deleted: a request of another runtime that is on its way
  * out is not ordered again
+ * @param options.namespace the tenant namespace of a workspace, which the object has claimed
  */
 export async function ensureAccess(
   run: Run,
   object: ServiceObject,
-  options: { keepTerminating: boolean },
+  options: { keepTerminating: boolean; namespace?: KubeObject | undefined },
 ): Promise<AccessVerdicts> {
   if (options.keepTerminating && !run.workspace) {
     // Looked at as a whole first: where another runtime began to remove one, nothing is ordered in place of one that has
@@ -30,9 +31,11 @@ export async function ensureAccess(
     await ensureRequest(run.platform, request, annotation, options.keepTerminating),
   ];
   if (run.workspace) {
+    const { workspace } = run;
     // Clusters take longest: ordered first, they are granted while the workspace is prepared.
     const ordered = await Promise.all(declared.requests.map(ensure));
-    return verdicts(await ensureWorkspaceAccess(run, run.workspace, object, tokenAccess(declared.mcp)), ordered);
+    const access = tokenAccess(declared.mcp);
+    return verdicts(await ensureWorkspaceAccess(run, workspace, object, access, options.namespace), ordered);
   }
   const [first, ...others] = declared.requests as [DesiredRequest, ...DesiredRequest[]];
   const [, mcp] = await ensure(first);

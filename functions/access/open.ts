@@ -19,12 +19,14 @@ import type { SecretReference } from '../step/verdict.ts';
  * A cluster for the provider's hands, from the kubeconfig Secret as it is now: a rotated credential is used from the
  * next run on, and within a run after the first answer that the old one is not known any more.
  * @param guard what stops the client; stricter than the run's own, since it also ends with `ctx.signal`
+ * @param limitMs how long a request may take, where that is less than usual
  */
 export async function openCluster(
   run: Run,
   { forPeople, ...secret }: SecretReference,
   guard: () => void,
   local?: LocalAddresses,
+  limitMs?: number,
 ): Promise<Cluster> {
   const kubeconfig = await readKubeconfig(run, secret);
   if (forPeople) return { client: refusing(secret), kubeconfig, secretRef: secret };
@@ -33,8 +35,9 @@ export async function openCluster(
     const now = credentialsIn(run, secret, await readKubeconfig(run, secret), local);
     return equal(now, credentials) ? undefined : run.clients.clientFor(now);
   };
+  const client = run.clients.clientFor(credentials).renewable(renewed).fenced(guard, run.signal);
   return {
-    client: run.clients.clientFor(credentials).renewable(renewed).fenced(guard, run.signal),
+    client: limitMs === undefined ? client : client.within(limitMs),
     kubeconfig: local?.embedded ? formatKubeconfig({ ...credentials, server: local.embedded }) : kubeconfig,
     secretRef: secret,
   };

@@ -8,6 +8,7 @@ import type {
   ServiceObjectOf,
   StatusReporter,
 } from '../../shared/provider/context.ts';
+import { WORKSPACE_REQUEST_MS } from '../../shared/tuning.ts';
 import { findLocalAddresses } from '../access/local-access.ts';
 import { openCluster } from '../access/open.ts';
 import { identityOf } from '../requests/desired.ts';
@@ -36,7 +37,9 @@ export async function deleteContext(
 }
 
 async function open(run: Run, id: string, secret: SecretReference): Promise<Cluster> {
-  return openCluster(run, secret, providerGuard(run), await findLocalAddresses(run, id));
+  // A tenant's workspace must not hold the place in which others are served.
+  const limitMs = id === 'mcp' && run.workspace ? WORKSPACE_REQUEST_MS : undefined;
+  return openCluster(run, secret, providerGuard(run), await findLocalAddresses(run, id), limitMs);
 }
 
 async function commonContext(

@@ -65,6 +65,7 @@ export const REASONS_BEFORE_INSTALL = {
   claimNotAccepted: 'PermissionClaimNotAccepted',
   accessDenied: 'AccessDenied',
   foreignRequest: 'ForeignRequest',
+  foreignObject: 'ForeignObject',
   rejected: 'Rejected',
   accessError: 'AccessError',
 } as const;

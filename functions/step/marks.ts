@@ -30,6 +30,8 @@ export interface Marks {
   readonly madeByAnother: boolean;
   /** The holder itself is being deleted. */
   readonly ending: boolean;
+  /** As it was read. */
+  readonly holder: KubeObject;
   readonly resourceVersion: string | undefined;
 }
 
@@ -59,6 +61,7 @@ export function marksOf(holder: KubeObject, adoptable: boolean): Marks {
     goneSince: Number.isNaN(gone) ? undefined : new Date(gone),
     madeByAnother: adoptable && (owner === undefined || annotations[ADOPTED_ANNOTATION] !== undefined),
     ending: isDeleting(holder),
+    holder,
     resourceVersion,
   };
 }

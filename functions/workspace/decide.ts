@@ -7,12 +7,14 @@ const PREFIX = 'service-provider.open-control-plane.io/';
 export const EXPIRES_AT_ANNOTATION = `${PREFIX}expires-at`;
 export const RENEW_AT_ANNOTATION = `${PREFIX}renew-at`;
 export const PERMISSIONS_ANNOTATION = `${PREFIX}permissions`;
+/** On the same: the Secrets in the workspace with which its token, and the one before, would end. */
+export const TOKENS_ANNOTATION = `${PREFIX}tokens`;
 
 export type WorkspaceAccessDecision =
   | { readonly do: 'use'; readonly renewAt: Date }
-  /** The token is good, but not for long: ask for the next one with it. */
+  /** The token is good, but not for long: the next one has to be made. */
   | { readonly do: 'renew' }
-  /** From the start: ServiceAccount, roles, bootstrap token, token. */
+  /** Nothing that can be used is there. */
   | { readonly do: 'bootstrap'; readonly why: string }
   | { readonly do: 'wait'; readonly message: string };
 

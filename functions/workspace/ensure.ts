@@ -1,31 +1,27 @@
-import { isDenied, isUnclear } from '../../shared/kube/api-error.ts';
-import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
-import { SECRETS } from '../../shared/kube/resources.ts';
+import { RuntimeError } from '../../shared/errors.ts';
+import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
+import { isUnclear } from '../../shared/kube/api-error.ts';
+import { NAMESPACES, SECRETS, SERVICE_ACCOUNTS } from '../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../shared/model/access.ts';
-import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { formatObjectKey } from '../../shared/model/object-key.ts';
-import { MANAGED_BY_LABEL, OBJECT_ANNOTATION, RUNTIME_LABEL, shortenName } from '../../shared/names.ts';
+import type { KubeObject, ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
 import type { Run } from '../step/run.ts';
 import type { Verdict } from '../step/verdict.ts';
+import { TOKEN_RETRY_MS } from '../tuning.ts';
 import { claimsVerdict } from './claims.ts';
-import {
-  decideWorkspaceAccess,
-  EXPIRES_AT_ANNOTATION,
-  PERMISSIONS_ANNOTATION,
-  RENEW_AT_ANNOTATION,
-  renewalTime,
-  type WorkspaceAccessDecision,
-} from './decide.ts';
+import { decideWorkspaceAccess, type WorkspaceAccessDecision } from './decide.ts';
+import { isSettled, type Memory, planObjects, RIGHTS } from './decide-objects.ts';
 import { lookAtGround } from './ground.ts';
-import { permissionsHash, workspaceSecret } from './objects.ts';
-import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
-import { bootstrapToken, isRejected, requestToken, type Token, tokenIn } from './token.ts';
+import { memoryOf } from './memory.ts';
+import { granted, store, tokenSecretsOf, wantedOf } from './kubeconfig-secret.ts';
+import { workspaceObjects, workspaceSecret } from './objects.ts';
+import { withinLimit } from './limit.ts';
+import { labelled, settleObjects } from './settle-objects.ts';
+import { endTokens, isRejected, mintToken, removeLeftovers, tokenIn } from './token.ts';
 
-function wantedOf(run: Run, access: AccessSpec) {
-  return { object: formatObjectKey(run.key), permissions: permissionsHash(run.provider.name, access) };
-}
+/** What rights lie in, and whose they are. */
+const GROUND: readonly ResourceType[] = [NAMESPACES, SERVICE_ACCOUNTS];
 
 /** What is to be done, with the token's own word where the answer depends on it. */
 async function look(
@@ -33,16 +29,16 @@ async function look(
   workspace: WorkspacePort,
   access: AccessSpec,
   options: { checkToken: boolean },
-): Promise<{ decision: WorkspaceAccessDecision; token: string | undefined }> {
+): Promise<{ decision: WorkspaceAccessDecision; secret: Secret | undefined }> {
   const { name, namespace } = workspaceSecret(run);
   const secret = await run.platform.get<Secret>(SECRETS, name, namespace);
   const decision = decideWorkspaceAccess(secret, wantedOf(run, access), run.now());
-  if (!secret || (decision.do !== 'use' && decision.do !== 'renew')) return { decision, token: undefined };
+  if (!secret || (decision.do !== 'use' && decision.do !== 'renew')) return { decision, secret };
   const token = tokenIn(run, secret);
-  if (token === undefined) return { decision: { do: 'bootstrap', why: 'the kubeconfig holds no token' }, token };
+  if (token === undefined) return { decision: { do: 'bootstrap', why: 'the kubeconfig holds no token' }, secret };
   if (options.checkToken && (await isRejected(run, workspace, token)))
-    return { decision: { do: 'bootstrap', why: 'the workspace rejects the token' }, token };
-  return { decision, token };
+    return { decision: { do: 'bootstrap', why: 'the workspace rejects the token' }, secret };
+  return { decision, secret };
 }
 
 /**
@@ -65,118 +61,124 @@ export async function judgeWorkspaceAccess(
 
 /**
  * Sees to it that the platform cluster holds a kubeconfig of the tenant's workspace with exactly the declared
- * permissions, good for a while. One that the workspace rejects is replaced.
+ * permissions, good for a while, and that exactly those rights are in the workspace. A token that the workspace rejects
+ * is replaced.
+ * @param namespace the tenant namespace, which remembers what was made
  */
 export async function ensureWorkspaceAccess(
   run: Run,
-  workspace: WorkspacePort,
+  given: WorkspacePort,
   object: ServiceObject,
   access: AccessSpec,
+  namespace: KubeObject | undefined,
 ): Promise<Verdict> {
-  if (workspace.gone) return LEAVING;
-  const { decision, token } = await look(run, workspace, access, { checkToken: true });
-  // Renewal needs no claim: workloads keep their access while a tenant makes up his mind.
-  const kept = await keep(run, workspace, access, decision, token);
-  if (isDeleting(object)) return kept ?? makeForDeletion(run, workspace, object, access);
-  return (await claimsVerdict(run, workspace)) ?? kept ?? make(run, workspace, access);
+  if (given.gone) return LEAVING;
+  const workspace = withinLimit(given, run);
+  const { secret, decision } = await look(run, workspace, access, { checkToken: true });
+  if (decision.do === 'wait') return waitFor(decision.message, 1_000);
+  if (decision.do === 'bootstrap') run.log.info({ why: decision.why }, 'workspace access has to be made');
+  const pass: Pass = { run, workspace, access, secret, memory: memoryOf(namespace, secret !== undefined) };
+  return isDeleting(object) ? ensureForDeletion(pass, object, decision) : ensureForInstall(pass, decision);
 }
 
-/** Access that is there, renewed where that is due; undefined where it has to be made. */
-async function keep(
-  run: Run,
-  workspace: WorkspacePort,
-  access: AccessSpec,
-  decision: WorkspaceAccessDecision,
-  token: string | undefined,
-): Promise<Verdict | undefined> {
-  switch (decision.do) {
-    case 'use':
-      return granted(run, decision.renewAt);
-    case 'wait':
-      return waitFor(decision.message, 1_000);
-    case 'bootstrap':
-      run.log.info({ why: decision.why }, 'workspace access has to be made');
+interface Pass {
+  readonly run: Run;
+  readonly workspace: WorkspacePort;
+  readonly access: AccessSpec;
+  /** The kubeconfig Secret. */
+  readonly secret: Secret | undefined;
+  readonly memory: Memory;
+}
+
+type Usable = Extract<WorkspaceAccessDecision, { do: 'use' | 'renew' | 'bootstrap' }>;
+
+async function ensureForInstall(pass: Pass, decision: Usable): Promise<Verdict> {
+  const { run, workspace } = pass;
+  const missing = await claimsVerdict(run, workspace);
+  if (missing) return missing;
+  return inWorkspace(pass, async () => {
+    if (decision.do === 'use') return (await keepRights(pass)) ?? granted(run, decision.renewAt);
+    const made = await make(pass);
+    // The old token is good for a while still: nobody has to stop working.
+    return decision.do === 'renew' && made === NOT_YET ? granted(run, soon(run)) : made;
+  });
+}
+
+/** In a workspace that goes away nothing is made any more, and what can't be put right there is left as it is. */
+async function ensureForDeletion(pass: Pass, object: ServiceObject, decision: Usable): Promise<Verdict> {
+  const { run, workspace } = pass;
+  if (decision.do !== 'bootstrap') {
+    const attempt = async (): Promise<Verdict | undefined> =>
+      decision.do === 'use' ? await keepRights(pass) : await make(pass);
+    const result = await attempt().catch((error: unknown) => {
+      if (!isUnclear(error)) throw error;
+      run.log.info({ err: error }, 'rights in the workspace stay as they are');
       return undefined;
-    case 'renew':
-      try {
-        const next = await requestToken(run, workspace, token ?? '');
-        run.log.info({ expiresAt: next.expiresAt }, 'workspace token renewed');
-        return await store(run, workspace, access, next);
-      } catch (error) {
-        if (!isDenied(error)) throw error;
-        run.log.info('the token was rejected; starting over');
-        return undefined;
-      }
+    });
+    if (result?.state === 'granted') return result;
+    return granted(run, decision.do === 'use' ? decision.renewAt : soon(run));
   }
-}
-
-/** In a workspace that goes away nothing is made any more. */
-async function makeForDeletion(
-  run: Run,
-  workspace: WorkspacePort,
-  object: ServiceObject,
-  access: AccessSpec,
-): Promise<Verdict> {
   switch (await lookAtGround(run, workspace, object)) {
     case 'leaving':
       return LEAVING;
     case 'unsettled':
       return (await claimsVerdict(run, workspace)) ?? waitFor(NAMESPACE_TERMINATING, 1_000);
     case 'there':
-      return make(run, workspace, access);
+      return inWorkspace(pass, () => make(pass));
   }
 }
 
-async function make(run: Run, workspace: WorkspacePort, access: AccessSpec): Promise<Verdict> {
+/** What the answers of a workspace mean that refuses something. */
+async function inWorkspace({ run, workspace }: Pass, attempt: () => Promise<Verdict>): Promise<Verdict> {
   try {
-    return await store(run, workspace, access, await bootstrapToken(run, workspace, access));
+    return await attempt();
   } catch (error) {
     if (!isUnclear(error)) throw error;
     if (/being terminated/.test(error.message)) return waitFor(NAMESPACE_TERMINATING, 1_000);
     // Accepted, or taken back, a moment ago: the binding says so before, or after, it is in force.
-    return (
-      (await claimsVerdict(run, workspace)) ?? {
-        state: 'waiting',
-        reason: REASON.claimNotAccepted,
-        message: `The workspace refuses what its APIBinding accepts: ${error.message}`,
-        retryAfterMs: 1_000,
-      }
-    );
+    const missing = await claimsVerdict(run, workspace);
+    if (missing) return missing;
+    const message = `The workspace refuses what its APIBinding accepts: ${error.message}`;
+    throw new RuntimeError('NOT_READY', message, { cause: error });
   }
 }
 
-async function store(run: Run, workspace: WorkspacePort, access: AccessSpec, token: Token): Promise<Verdict> {
-  const reference = workspaceSecret(run);
-  const wanted = wantedOf(run, access);
-  const renewAt = renewalTime(token.issuedAt, token.expiresAt, workspace.tuning.renewalThreshold);
-  await run.platform.apply<Secret>(SECRETS, {
-    metadata: {
-      name: reference.name,
-      namespace: reference.namespace,
-      labels: {
-        [RUNTIME_LABEL]: run.provider.name,
-        [MANAGED_BY_LABEL]: shortenName(run.provider.controllerName),
-      },
-      annotations: {
-        [OBJECT_ANNOTATION]: wanted.object,
-        [PERMISSIONS_ANNOTATION]: wanted.permissions,
-        [EXPIRES_AT_ANNOTATION]: token.expiresAt.toISOString(),
-        [RENEW_AT_ANNOTATION]: renewAt.toISOString(),
-      },
-    },
-    type: 'Opaque',
-    data: {
-      [reference.key]: Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64'),
-    },
-  });
-  return granted(run, renewAt);
+/** Nothing is written where all is as it has to be. @returns what is in the way */
+async function keepRights({ run, workspace, access, secret, memory }: Pass): Promise<Verdict | undefined> {
+  const { virtual } = workspace;
+  const wanted = workspaceObjects(run.provider.name, access);
+  const [rights] = await Promise.all([
+    labelled(run, virtual, RIGHTS),
+    removeLeftovers(run, workspace, memory, tokenSecretsOf(secret)),
+  ]);
+  if (!memory.byLabel && isSettled(planObjects(wanted, rights, memory, RIGHTS), memory)) return undefined;
+  const seen = [...rights, ...(await labelled(run, virtual, GROUND))];
+  return (await settleObjects(run, virtual, wanted, [...RIGHTS, ...GROUND], seen, memory)).inTheWay;
+}
+
+async function make({ run, workspace, access, secret, memory: before }: Pass): Promise<Verdict> {
+  const { virtual } = workspace;
+  const types = [...RIGHTS, ...GROUND];
+  const wanted = workspaceObjects(run.provider.name, access);
+  const seen = await labelled(run, virtual, types);
+  const { inTheWay, memory } = await settleObjects(run, virtual, wanted, types, seen, before);
+  if (inTheWay) return inTheWay;
+  const inUse = tokenSecretsOf(secret);
+  const token = await mintToken(run, workspace, memory, inUse);
+  if (!token) return NOT_YET;
+  const [last, ...ended] = inUse;
+  const verdict = await store(run, workspace, access, token, last);
+  // Who had the one before the last has had the last since.
+  await endTokens(run, workspace, ended);
+  return verdict;
 }
 
 const NAMESPACE_TERMINATING = 'The namespace of an earlier access is still being removed from the workspace';
+const NOT_YET = waitFor('The workspace is preparing the access', TOKEN_RETRY_MS);
 const LEAVING: Verdict = { state: 'gone', message: 'The workspace is on its way out; its content goes with it' };
 
-function granted(run: Run, renewAt: Date): Verdict {
-  return { state: 'granted', secret: workspaceSecret(run), renewAt };
+function soon(run: Run): Date {
+  return new Date(run.now().getTime() + TOKEN_RETRY_MS);
 }
 
 function waitFor(message: string, retryAfterMs?: number): Verdict {

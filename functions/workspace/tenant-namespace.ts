@@ -7,6 +7,8 @@ import { isOf, type Marks, marksOf } from '../step/marks.ts';
 import type { Run } from '../step/run.ts';
 import type { Verdict } from '../step/verdict.ts';
 
+type Waiting = Extract<Verdict, { state: 'waiting' }>;
+
 /**
  * Makes the tenant namespace of a workspace the object's: its claim to be the one that is served. Of several that try at
  * once the API server lets one. (That of a ControlPlane is the platform's to make, and needs no claim.)
@@ -14,7 +16,7 @@ import type { Verdict } from '../step/verdict.ts';
  * @returns the marks as they are now, or what is waited for
  * @throws ApiError 409 `Conflict` where another was first
  */
-export async function claimWorkspace(run: Run, marks: Marks | undefined): Promise<{ marks: Marks } | Verdict> {
+export async function claimWorkspace(run: Run, marks: Marks | undefined): Promise<{ marks: Marks } | Waiting> {
   const claim = { [OBJECT_ANNOTATION]: formatObjectKey(run.key) };
   if (!marks) return createNamespace(run, claim);
   if (marks.ending) return waitFor(`Namespace ${run.tenantNamespace} on the platform cluster is still being removed`);
@@ -23,7 +25,7 @@ export async function claimWorkspace(run: Run, marks: Marks | undefined): Promis
   return taken ? { marks: taken } : waitFor(`Namespace ${run.tenantNamespace} on the platform cluster was removed`);
 }
 
-async function createNamespace(run: Run, claim: Record<string, string>): Promise<{ marks: Marks } | Verdict> {
+async function createNamespace(run: Run, claim: Record<string, string>): Promise<{ marks: Marks } | Waiting> {
   try {
     const created = await run.platform.create(NAMESPACES, {
       metadata: {
@@ -39,6 +41,6 @@ async function createNamespace(run: Run, claim: Record<string, string>): Promise
   }
 }
 
-function waitFor(message: string): Verdict {
+function waitFor(message: string): Waiting {
   return { state: 'waiting', reason: REASON.waitingForTenantNamespace, message, retryAfterMs: 1_000 };
 }

@@ -9,7 +9,7 @@ import { workspaceUrl } from '../kube/workspace-url.ts';
 import { LOGICAL_CLUSTER_ANNOTATION } from '../names.ts';
 import { isDeleting } from '../status.ts';
 import { DEFAULT_WORKSPACE_TUNING, type WorkspacePort, type WorkspaceTuning } from './workspace-port.ts';
-import { KCP_CONNECTION_LIFE_MS } from '../tuning.ts';
+import { KCP_CONNECTION_LIFE_MS, WORKSPACE_REQUEST_MS } from '../tuning.ts';
 
 interface Known {
   connection: KcpConnection;
@@ -65,7 +65,7 @@ export class Workspaces {
       insecure,
       token,
     });
-    const virtual = connection.at(workspaceUrl(endpoint, logicalCluster)).fenced(guard);
+    const virtual = connection.at(workspaceUrl(endpoint, logicalCluster)).within(WORKSPACE_REQUEST_MS).fenced(guard);
     return {
       logicalCluster,
       tuning: this.#tuning,

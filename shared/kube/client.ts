@@ -24,22 +24,36 @@ export class HttpKubeClient implements KubeClient {
   readonly #transport: () => Transport;
   readonly #guard: Guard | undefined;
   readonly #signal: AbortSignal | undefined;
+  readonly #limitMs: number;
 
-  constructor(server: string, transport: Transport | (() => Transport), guard?: Guard, signal?: AbortSignal) {
+  /** @param limitMs how long a request may take, watches excepted */
+  constructor(
+    server: string,
+    transport: Transport | (() => Transport),
+    guard?: Guard,
+    signal?: AbortSignal,
+    limitMs = REQUEST_TIMEOUT_MS,
+  ) {
     this.server = server.replace(/\/+$/, '');
     this.#transport = typeof transport === 'function' ? transport : () => transport;
     this.#guard = guard;
     this.#signal = signal;
+    this.#limitMs = limitMs;
   }
 
   /** The same connections and identity at another address of the same server, e.g. another workspace. */
   at(server: string): HttpKubeClient {
-    return new HttpKubeClient(server, this.#transport, this.#guard, this.#signal);
+    return new HttpKubeClient(server, this.#transport, this.#guard, this.#signal, this.#limitMs);
+  }
+
+  /** A client whose requests may take no longer than this, watches excepted. */
+  within(limitMs: number): HttpKubeClient {
+    return new HttpKubeClient(this.server, this.#transport, this.#guard, this.#signal, limitMs);
   }
 
   /** A client that stops sending once `guard` throws and drops what is under way when `signal` fires. */
   fenced(guard: Guard, signal?: AbortSignal): HttpKubeClient {
-    return new HttpKubeClient(this.server, this.#transport, guard, signal);
+    return new HttpKubeClient(this.server, this.#transport, guard, signal, this.#limitMs);
   }
 
   /**
@@ -58,7 +72,7 @@ export class HttpKubeClient implements KubeClient {
         return (renewed = true);
       }));
     const transport = (): Transport => ({ ...current(), renew: renewed ? undefined : renew });
-    return new HttpKubeClient(this.server, transport, this.#guard, this.#signal);
+    return new HttpKubeClient(this.server, transport, this.#guard, this.#signal, this.#limitMs);
   }
 
   /** A client that answers "not yet" until `ready` resolves, so that nothing else has to wait for it. */
@@ -202,7 +216,7 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #text(method: Request['method'], path: string, options: RequestOptions = {}): Promise<string> {
-    const request = this.#request(method, path, AbortSignal.timeout(REQUEST_TIMEOUT_MS), options);
+    const request = this.#request(method, path, AbortSignal.timeout(this.#limitMs), options);
     const response = await send(this.#transport, request);
     if (response.statusCode >= 300) throw await failureOf(request, response);
     return response.body.text();

@@ -56,6 +56,7 @@ export function marks(more: Partial<Marks> = {}): Marks {
     goneSince: undefined,
     madeByAnother: false,
     ending: false,
+    holder: { metadata: { name: 'holder' } },
     resourceVersion: '1',
     ...more,
   };

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   bootstrapSecret,
+  inWaves,
   permissionsHash,
+  tokenSecret,
   type WorkspaceObject,
   workspaceNames,
   workspaceObjects,
@@ -21,23 +23,41 @@ const rulesOf = (objects: WorkspaceObject[]): unknown[] =>
   objects.flatMap(({ object }) => (object['rules'] as unknown[]) ?? []);
 
 describe('what is created in a workspace', () => {
-  test('without declared permissions: an identity that may enter and ask for tokens of itself, and nothing more', () => {
+  const ISSUER = [
+    'ServiceAccount/service-provider-db/service-provider-db',
+    'ServiceAccount/service-provider-db/service-provider-db-issuer',
+    'Role/service-provider-db/service-provider-db-issuer',
+    'RoleBinding/service-provider-db/service-provider-db-issuer',
+  ];
+  const ENTER = ['ClusterRole/service-provider-db-enter', 'ClusterRoleBinding/service-provider-db-enter'];
+  const subjectsOf = (objects: WorkspaceObject[], name: string): unknown[] =>
+    objects
+      .filter(({ object }) => object.metadata.name === name)
+      .flatMap(({ object }) => ((object['subjects'] as { name: string }[]) ?? []).map((subject) => subject.name));
+
+  test('without declared permissions: an identity that may enter, and one that makes tokens of it', () => {
     const objects = of({});
-    expect(ids(objects)).toEqual([
-      'Namespace/service-provider-db',
-      'ServiceAccount/service-provider-db/service-provider-db',
-      'ClusterRole/service-provider-db-token',
-      'ClusterRoleBinding/service-provider-db-token',
-    ]);
+    expect(ids(objects)).toEqual(['Namespace/service-provider-db', ...ISSUER, ...ENTER]);
     expect(rulesOf(objects)).toEqual([
-      { nonResourceURLs: ['/'], verbs: ['access'] },
       {
         apiGroups: [''],
         resources: ['serviceaccounts/token'],
         resourceNames: ['service-provider-db'],
         verbs: ['create'],
       },
+      { nonResourceURLs: ['/'], verbs: ['access'] },
     ]);
+    expect(subjectsOf(objects, 'service-provider-db-issuer')).toEqual(['service-provider-db-issuer']);
+    expect(subjectsOf(objects, 'service-provider-db-enter')).toEqual([
+      'service-provider-db',
+      'service-provider-db-issuer',
+    ]);
+  });
+
+  test('the right to enter is given last', () => {
+    const waves = inWaves('db', of({ permissions: [{ namespace: 'flux', rules: [READ] }, { rules: [READ] }] }));
+    expect(waves.map((wave) => wave.length)).toEqual([2, 6, 3, 1]);
+    expect(ids(waves[3] ?? [])).toEqual(['ClusterRoleBinding/service-provider-db-enter']);
   });
 
   test('every declared permission becomes a role with exactly its rules, bound to that identity alone', () => {
@@ -45,22 +65,21 @@ describe('what is created in a workspace', () => {
     expect(ids(objects)).toEqual([
       'Namespace/service-provider-db',
       'Namespace/flux',
-      'ServiceAccount/service-provider-db/service-provider-db',
-      'ClusterRole/service-provider-db-token',
-      'ClusterRoleBinding/service-provider-db-token',
+      ...ISSUER,
       'ClusterRole/service-provider-db-access-0',
       'ClusterRoleBinding/service-provider-db-access-0',
       'Role/flux/mine',
       'RoleBinding/flux/mine',
+      ...ENTER,
     ]);
-    expect(rulesOf(objects).slice(2)).toEqual([READ, READ]);
-    const bindings = objects.filter(({ object }) => 'subjects' in object);
-    expect(bindings).toHaveLength(3);
+    expect(rulesOf(objects).slice(1, 3)).toEqual([READ, READ]);
+    const bindings = objects.filter(({ object }) => 'subjects' in object).slice(1, 3);
+    expect(bindings).toHaveLength(2);
     for (const { object } of bindings)
       expect(object['subjects']).toEqual([
         { kind: 'ServiceAccount', name: 'service-provider-db', namespace: 'service-provider-db' },
       ]);
-    expect(bindings[2]?.object['roleRef']).toEqual({
+    expect(bindings[1]?.object['roleRef']).toEqual({
       apiGroup: 'rbac.authorization.k8s.io',
       kind: 'Role',
       name: 'mine',
@@ -68,8 +87,9 @@ describe('what is created in a workspace', () => {
   });
 
   test('everything carries the label by which a tenant accepts claims and we find it again', () => {
-    const objects = [...of({ permissions: [{ namespace: 'flux', rules: [READ] }] }), bootstrapSecret('db')];
-    expect(objects).toHaveLength(8);
+    const permissions = [{ namespace: 'flux', rules: [READ] }];
+    const objects = [...of({ permissions }), bootstrapSecret('db', '1'), tokenSecret('db', '1')];
+    expect(objects).toHaveLength(12);
     for (const { object } of objects) expect(object.metadata.labels).toEqual({ [RUNTIME_LABEL]: 'db' });
   });
 
@@ -90,7 +110,7 @@ describe('what is created in a workspace', () => {
         { kind: 'ClusterRole', name: 'view' },
         { kind: 'Role', name: 'editor', namespace: 'flux' },
       ],
-    }).slice(4);
+    }).slice(5, 7);
     expect(objects.map(({ type }) => type.kind)).toEqual(['ClusterRoleBinding', 'RoleBinding']);
     expect(objects[0]?.object['roleRef']).toMatchObject({ kind: 'ClusterRole', name: 'view' });
     expect(objects[1]?.object).toMatchObject({
@@ -100,23 +120,23 @@ describe('what is created in a workspace', () => {
   });
 
   test('a binding that can not be moved: another role reference is a binding of another name', () => {
-    const nameFor = (name: string) => of({ roleRefs: [{ kind: 'ClusterRole', name }] }).at(-1)?.object.metadata.name;
+    const nameFor = (name: string) => of({ roleRefs: [{ kind: 'ClusterRole', name }] }).at(5)?.object.metadata.name;
     expect(nameFor('edit')).not.toBe(nameFor('view'));
     expect(nameFor('view')).toBe(nameFor('view'));
   });
 
   test('a long provider name still gives names that the API server takes', () => {
     const names = workspaceNames('p'.repeat(63));
-    for (const name of [names.namespace, names.bootstrapSecret, names.tokenRole, names.role(10)])
+    for (const name of [names.namespace, names.issuer, names.enterRole, names.role(10)])
       expect(name).toMatch(/^[a-z0-9][-a-z0-9]{0,61}[a-z0-9]$/);
   });
 
-  test('the bootstrap Secret belongs to that ServiceAccount', () => {
-    expect(bootstrapSecret('db').object).toMatchObject({
+  test('the bootstrap Secret belongs to the issuer', () => {
+    expect(bootstrapSecret('db', '1').object).toMatchObject({
       type: 'kubernetes.io/service-account-token',
       metadata: {
         namespace: 'service-provider-db',
-        annotations: { 'kubernetes.io/service-account.name': 'service-provider-db' },
+        annotations: { 'kubernetes.io/service-account.name': 'service-provider-db-issuer' },
       },
     });
   });

@@ -1,0 +1,71 @@
+import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
+import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
+import { SECRETS } from '../../shared/kube/resources.ts';
+import type { AccessSpec, Secret } from '../../shared/model/access.ts';
+import { formatObjectKey } from '../../shared/model/object-key.ts';
+import { MANAGED_BY_LABEL, OBJECT_ANNOTATION, RUNTIME_LABEL, shortenName } from '../../shared/names.ts';
+import type { Run } from '../step/run.ts';
+import type { Verdict } from '../step/verdict.ts';
+import {
+  EXPIRES_AT_ANNOTATION,
+  PERMISSIONS_ANNOTATION,
+  RENEW_AT_ANNOTATION,
+  renewalTime,
+  TOKENS_ANNOTATION,
+} from './decide.ts';
+import { formatTokenSecrets, parseTokenSecrets, type TokenSecret } from './decide-token-secrets.ts';
+import { permissionsHash, workspaceSecret } from './objects.ts';
+import type { Token } from './token.ts';
+
+/** What the kubeconfig Secret has to be for. */
+export function wantedOf(run: Run, access: AccessSpec) {
+  return { object: formatObjectKey(run.key), permissions: permissionsHash(run.provider.name, access) };
+}
+
+/**
+ * Puts the token into the kubeconfig Secret on the platform cluster.
+ * @param last the Secret of the token that was handed out before; it stays good until the next one
+ */
+export async function store(
+  run: Run,
+  workspace: WorkspacePort,
+  access: AccessSpec,
+  token: Token,
+  last: TokenSecret | undefined,
+): Promise<Verdict> {
+  const reference = workspaceSecret(run);
+  const wanted = wantedOf(run, access);
+  const renewAt = renewalTime(token.issuedAt, token.expiresAt, workspace.tuning.renewalThreshold);
+  await run.platform.apply<Secret>(SECRETS, {
+    metadata: {
+      name: reference.name,
+      namespace: reference.namespace,
+      labels: {
+        [RUNTIME_LABEL]: run.provider.name,
+        [MANAGED_BY_LABEL]: shortenName(run.provider.controllerName),
+      },
+      annotations: {
+        [OBJECT_ANNOTATION]: wanted.object,
+        [PERMISSIONS_ANNOTATION]: wanted.permissions,
+        [EXPIRES_AT_ANNOTATION]: token.expiresAt.toISOString(),
+        [RENEW_AT_ANNOTATION]: renewAt.toISOString(),
+        [TOKENS_ANNOTATION]: formatTokenSecrets([token.boundTo, ...(last ? [last] : [])]),
+      },
+    },
+    type: 'Opaque',
+    data: {
+      [reference.key]: Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64'),
+    },
+  });
+  run.log.info({ expiresAt: token.expiresAt }, 'workspace token made');
+  return granted(run, renewAt);
+}
+
+/** Secrets in the workspace of the tokens that are handed out, the newest first. */
+export function tokenSecretsOf(secret: Secret | undefined): TokenSecret[] {
+  return parseTokenSecrets(secret?.metadata.annotations?.[TOKENS_ANNOTATION]);
+}
+
+export function granted(run: Run, renewAt: Date): Verdict {
+  return { state: 'granted', secret: workspaceSecret(run), renewAt };
+}
