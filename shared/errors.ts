@@ -51,6 +51,26 @@ export function isRuntimeError(error: unknown, code: ErrorCode): boolean {
   return error instanceof RuntimeError && error.code === code;
 }
 
+/**
+ * An error's text, fit to be worked on: at most {@link MAX_ERROR_LENGTH} characters, see {@link cut}. Others write what is
+ * in it, a tenant among them: an API server's answer quotes what it refuses, however long that is.
+ */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return cut(error instanceof Error ? error.message : String(error));
+}
+
+/** Characters (UTF-16) of an error's text that are looked at, kept and shown. */
+export const MAX_ERROR_LENGTH = 4_096;
+const CUT = ' […]';
+
+/** The text, or as much of its beginning as is allowed. Ends between two words: half a credential looks like none. */
+export function cut(text: string, maxLength = MAX_ERROR_LENGTH): string {
+  if (text.length <= maxLength) return text;
+  let end = maxLength - CUT.length;
+  while (end > 0 && !isSpace(text.charCodeAt(end))) end--;
+  return `${text.slice(0, end)}${CUT}`.toWellFormed();
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d);
 }

@@ -1,6 +1,11 @@
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { type Mode, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
-import { LOGICAL_CLUSTER_ANNOTATION, OPERATION_ANNOTATION } from '../../shared/names.ts';
+import {
+  LOGICAL_CLUSTER_ANNOTATION,
+  OPERATION_ANNOTATION,
+  OPERATION_IGNORE,
+  OPERATION_RECONCILE,
+} from '../../shared/names.ts';
 import type { Identified, Seen } from '../watch/seen.ts';
 
 /** Pure: all that is kept of a Service API object: no spec, no status, no managed fields. */
@@ -17,8 +22,8 @@ export interface SeenObject extends Identified {
   readonly deleting: boolean;
   /** It carries our finalizer. */
   readonly hasFinalizer: boolean;
-  /** Value of the annotation `openmcp.cloud/operation`. */
-  readonly operation: string | undefined;
+  /** Value of the annotation `openmcp.cloud/operation`; `other` for one that means nothing, since it may be of any length. */
+  readonly operation: typeof OPERATION_IGNORE | typeof OPERATION_RECONCILE | 'other' | undefined;
 }
 
 /** @returns `undefined` for an object that says neither its uid nor, in kcp mode, its logical cluster */
@@ -34,8 +39,13 @@ export function seenObject(mode: Mode, { metadata }: KubeObject, finalizer?: str
     createdAt: metadata.creationTimestamp ?? '',
     deleting: metadata.deletionTimestamp !== undefined,
     hasFinalizer: finalizer !== undefined && (metadata.finalizers ?? []).includes(finalizer),
-    operation: metadata.annotations?.[OPERATION_ANNOTATION],
+    operation: operationOf(metadata.annotations?.[OPERATION_ANNOTATION]),
   };
+}
+
+function operationOf(given: string | undefined): SeenObject['operation'] {
+  if (given === undefined || given === OPERATION_IGNORE || given === OPERATION_RECONCILE) return given;
+  return 'other';
 }
 
 export function keyOfSeen(provider: string, mode: Mode, seen: SeenObject): ObjectKey {

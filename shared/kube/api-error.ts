@@ -1,3 +1,5 @@
+import { cut } from '../errors.ts';
+
 /** The fields of a `metav1.Status` that decisions need. */
 export interface ApiStatus {
   reason?: string;
@@ -14,11 +16,17 @@ export class ApiError extends Error {
   readonly details: ApiStatus['details'];
 
   constructor(what: string, status: number, body: ApiStatus, options?: ErrorOptions) {
-    super(`${what}: ${status === 0 ? '' : `${status} `}${body.message ?? body.reason ?? 'no explanation'}`, options);
+    super(cut(`${what}: ${status === 0 ? '' : `${status} `}${said(body)}`), options);
     this.status = status;
     this.reason = body.reason ?? '';
     this.details = body.details;
   }
+}
+
+/** A server that a tenant runs may say anything, and anything but a text. */
+function said({ message, reason }: ApiStatus): string {
+  const found: unknown = message ?? reason;
+  return typeof found === 'string' && found !== '' ? found : 'no explanation';
 }
 
 const is =

@@ -71,3 +71,45 @@ test.each([
 ])('%s is no secret', (text) => {
   expect(redact(text)).toBe(text);
 });
+
+describe('a text that was written to take long', () => {
+  const LENGTH = 32 * 1024;
+  const hostile: [string, string][] = [
+    ['beginnings of JSON web tokens', 'eyJ-'],
+    ['JSON web tokens that lack an end', `eyJ${'a'.repeat(12)}.`],
+    ['JSON web tokens', `${JWT} `],
+    ['beginnings of private keys', '-----BEGIN PRIVATE KEY-----'],
+    ['beginnings of beginnings of private keys', '-----BEGIN A'],
+    ['kinds of private keys', ' PRIVATE KEY'],
+    ['ends of private keys', '-----END A'],
+    ['bearers', 'Bearer '],
+    ['the word token', 'token'],
+    ['tokens that are too short', 'token: a, '],
+    ['backslashes', '\\'],
+    ['spaces', ' '],
+    ['one word', 'a'],
+    ['addresses of Redis', 'redis://:'],
+    ['addresses of Redis without an end', 'redis://a:b'],
+    ['dots', '.'],
+  ];
+  const lead = ['', 'token', 'Bearer', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', 'redis://', 'eyJ'];
+
+  test.each(hostile)('%s', (_what, part) => {
+    for (const begin of lead) {
+      const text = (length: number): string => begin + part.repeat(Math.ceil(length / part.length));
+      const cpuMs = (given: string): number => {
+        const before = process.cpuUsage();
+        redact(given);
+        const { user, system } = process.cpuUsage(before);
+        return (user + system) / 1_000;
+      };
+      const least = (length: number): number => {
+        const given = text(length);
+        return Math.min(...[1, 2, 3].map(() => cpuMs(given)));
+      };
+      // 16 times the text: 16 times the work, and never the 256 times of a quadratic one. What is below a millisecond
+      // can't be compared.
+      expect(least(16 * LENGTH)).toBeLessThan(80 * Math.max(1, least(LENGTH)));
+    }
+  });
+});
