@@ -11,7 +11,7 @@ import { redact } from '../shared/redact.ts';
 import { isDeleting } from '../shared/status.ts';
 import { tenantNamespace } from './requests/desired.ts';
 import type { WorkspacePort, WorkspaceTuning } from '../shared/kcp/workspace-port.ts';
-import { Workspaces } from '../shared/kcp/workspaces.ts';
+import { type ExternalKcp, Workspaces } from '../shared/kcp/workspaces.ts';
 import { accessTeardown } from './access-teardown/handler.ts';
 import { ClientCache } from '../shared/kube/client-cache.ts';
 import { type ConfigState, readProviderConfig } from './step/config-state.ts';
@@ -39,8 +39,8 @@ export interface FunctionRuntimeOptions {
   providerNamespace: string;
   runLimitMs: number;
   localAccess: boolean;
-  /** Address of kcp for the kubeconfigs that are handed out. */
-  kcpExternalUrl?: string | undefined;
+  /** Of kcp, for the kubeconfigs that are handed out. */
+  kcpExternal?: ExternalKcp | undefined;
   workspaceTuning?: Partial<WorkspaceTuning> | undefined;
   log: Logger;
 }
@@ -60,7 +60,7 @@ export class FunctionRuntime {
       kcp &&
       new Workspaces({
         exportName: kcp.exportName,
-        externalUrl: options.kcpExternalUrl,
+        external: options.kcpExternal,
         tuning: options.workspaceTuning,
       });
   }
