@@ -12,7 +12,7 @@ import { isDeleting } from '../shared/status.ts';
 import { tenantNamespace } from './requests/desired.ts';
 import { marksPort } from './requests/marks.ts';
 import type { WorkspacePort, WorkspaceTuning } from '../shared/kcp/workspace-port.ts';
-import { Workspaces } from '../shared/kcp/workspaces.ts';
+import { type ExternalKcp, Workspaces } from '../shared/kcp/workspaces.ts';
 import { accessTeardown } from './access-teardown/handler.ts';
 import { ClientCache } from '../shared/kube/client-cache.ts';
 import { type ConfigState, readProviderConfig } from './step/config-state.ts';
@@ -40,8 +40,8 @@ export interface FunctionRuntimeOptions {
   providerNamespace: string;
   runLimitMs: number;
   localAccess: boolean;
-  /** Address of kcp for the kubeconfigs that are handed out. */
-  kcpExternalUrl?: string | undefined;
+  /** Of kcp, for the kubeconfigs that are handed out. */
+  kcpExternal?: ExternalKcp | undefined;
   workspaceTuning?: Partial<WorkspaceTuning> | undefined;
   log: Logger;
 }
@@ -61,7 +61,7 @@ export class FunctionRuntime {
       kcp &&
       new Workspaces({
         exportName: kcp.exportName,
-        externalUrl: options.kcpExternalUrl,
+        external: options.kcpExternal,
         tuning: options.workspaceTuning,
       });
   }

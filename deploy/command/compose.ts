@@ -6,6 +6,7 @@ import type { DeliveredStep } from '../../functions/host/deliver.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import type { ServiceEvent } from '../../shared/events/service-event.ts';
 import type { WorkspaceTuning } from '../../shared/kcp/workspace-port.ts';
+import type { ExternalKcp } from '../../shared/kcp/workspaces.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
 import type { RedisSettings } from '../../shared/queue/redis.ts';
@@ -32,7 +33,7 @@ export interface RuntimeOptions {
   longestLeaseMs?: number;
   jobLockMs?: number;
   stalledCheckMs?: number;
-  kcpExternalUrl?: string | undefined;
+  kcpExternal?: ExternalKcp | undefined;
   workspaceTuning?: Partial<WorkspaceTuning> | undefined;
   /** For debugging from outside of the clusters: see `LOCAL_ACCESS`. */
   localAccess?: boolean;
@@ -77,7 +78,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       onboarding,
       providerNamespace,
       runLimitMs: options.runLimitMs ?? RUN_LIMIT_MS,
-      kcpExternalUrl: options.kcpExternalUrl,
+      kcpExternal: options.kcpExternal,
       workspaceTuning: options.workspaceTuning,
       localAccess: options.localAccess ?? false,
       log,

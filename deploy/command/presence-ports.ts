@@ -9,11 +9,10 @@ import { ORPHANS_ACCESS_TIMEOUT_MS } from './tuning.ts';
 
 /** How a command looks for objects, wherever they live. */
 export function presencePorts(setup: Setup): PresencePorts {
-  const { env, provider, platform } = setup;
+  const { provider, platform } = setup;
   // Asked for when the first thing needs it: a provider that serves kcp alone needs no onboarding cluster.
   let onboarding: Promise<KubeClient> | undefined;
-  const workspaces =
-    provider.kcp && new Workspaces({ exportName: provider.kcp.exportName, externalUrl: env.KCP_EXTERNAL_URL });
+  const workspaces = provider.kcp && new Workspaces({ exportName: provider.kcp.exportName });
   return {
     type: provider.api.type,
     onboarding: () => (onboarding ??= onboardingFor(setup, 'run', AbortSignal.timeout(ORPHANS_ACCESS_TIMEOUT_MS))),

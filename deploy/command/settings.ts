@@ -5,6 +5,7 @@ import { COLD_START_LIMIT_MS } from '../../functions/tuning.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { parseGoDuration } from '../../shared/model/duration.ts';
 import { JOB_LOCK_MS, LEASE_MS, MAX_RUN_LIMIT_MS, RUN_LIMIT_MS } from '../../shared/tuning.ts';
+import { externalKcp } from './external-kcp.ts';
 import { REDIS_VARIABLES, redisProblems } from './redis-settings.ts';
 import { DEFAULT_CONCURRENCY, SHORTEST_DURATION_MS } from './tuning.ts';
 
@@ -61,6 +62,13 @@ const VARIABLES = z.object({
   ...REDIS_VARIABLES,
   /** Address of kcp in the kubeconfigs that providers get; default: that of the runtime's own kcp kubeconfig. */
   KCP_EXTERNAL_URL: z.url({ protocol: /^https$/ }).optional(),
+  /** Authority of that address, PEM; default: that of the runtime's own kcp kubeconfig. */
+  KCP_EXTERNAL_CA_FILE: text,
+  /** Name in that address' certificate, where it isn't its host. */
+  KCP_EXTERNAL_SERVER_NAME: z
+    .string()
+    .regex(/^[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?$/, 'expected a host name')
+    .optional(),
   /** Life of the tokens for kcp workspaces; kcp grants ten minutes or more. */
   TOKEN_LIFE: duration(DEFAULT_WORKSPACE_TUNING.tokenLifeSeconds * 1_000, Number.POSITIVE_INFINITY, 600_000),
   /** They are renewed after this part of their life. */
@@ -83,6 +91,8 @@ const VARIABLES = z.object({
   PORT: z.coerce.number().int().min(1).max(65_535).optional(),
   SERVICE_PROVIDER_MODULE: text,
 });
+
+const EXTERNAL = ['KCP_EXTERNAL_CA_FILE', 'KCP_EXTERNAL_SERVER_NAME'] as const;
 
 /** Their names; the README has the same. */
 export const ENVIRONMENT_VARIABLES: readonly string[] = Object.keys(VARIABLES.shape);
@@ -108,6 +118,9 @@ export function parseEnvironment(
   const parsed = VARIABLES.safeParse(present);
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+    ...EXTERNAL.filter((each) => present[each] !== undefined && present['KCP_EXTERNAL_URL'] === undefined).map(
+      (each) => `${each}: goes with KCP_EXTERNAL_URL; set that, or unset this`,
+    ),
     ...(needs.redis ? redisProblems(present) : []).map(({ variable, message }) => `${variable}: ${message}`),
   ];
   if (parsed.success && problems.length === 0) return parsed.data;
@@ -127,7 +140,7 @@ export function functionSettings(env: Environment) {
   return {
     providerNamespace: env.POD_NAMESPACE,
     runLimitMs: env.RUN_LIMIT,
-    kcpExternalUrl: env.KCP_EXTERNAL_URL,
+    kcpExternal: externalKcp(env),
     workspaceTuning: workspaceTuning(env),
     localAccess: env.LOCAL_ACCESS,
   };

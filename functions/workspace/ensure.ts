@@ -11,17 +11,17 @@ import type { Verdict } from '../step/verdict.ts';
 import { TOKEN_RETRY_MS } from '../tuning.ts';
 import { claimsVerdict } from './claims.ts';
 import { decideWorkspaceAccess, type WorkspaceAccessDecision } from './decide.ts';
-import { isSettled, type Memory, planObjects, RIGHTS } from './decide-objects.ts';
+import { isSettled, type Memory, objectId, planObjects, RIGHTS } from './decide-objects.ts';
 import { lookAtGround } from './ground.ts';
 import { memoryOf } from './memory.ts';
 import { granted, store, tokenSecretsOf, wantedOf } from './kubeconfig-secret.ts';
-import { workspaceObjects, workspaceSecret } from './objects.ts';
+import { workspaceNames, workspaceObjects, workspaceSecret } from './objects.ts';
 import { withinLimit } from './limit.ts';
 import { labelled, settleObjects } from './settle-objects.ts';
 import { endTokens, isRejected, mintToken, removeLeftovers, tokenIn } from './token.ts';
 
-/** What rights lie in, and whose they are. */
-const GROUND: readonly ResourceType[] = [NAMESPACES, SERVICE_ACCOUNTS];
+/** Looked at in each pass. */
+const HELD: readonly ResourceType[] = [...RIGHTS, SERVICE_ACCOUNTS];
 
 /** What is to be done, with the token's own word where the answer depends on it. */
 async function look(
@@ -143,30 +143,50 @@ async function inWorkspace({ run, workspace }: Pass, attempt: () => Promise<Verd
   }
 }
 
-/** Nothing is written where all is as it has to be. @returns what is in the way */
-async function keepRights({ run, workspace, access, secret, memory }: Pass): Promise<Verdict | undefined> {
+/**
+ * Nothing is written where all is as it has to be.
+ * @returns undefined where the token is good as before
+ */
+async function keepRights(pass: Pass): Promise<Verdict | undefined> {
+  const { run, workspace, access, secret, memory: before } = pass;
   const { virtual } = workspace;
+  const [current] = tokenSecretsOf(secret);
   const wanted = workspaceObjects(run.provider.name, access);
-  const [rights] = await Promise.all([
-    labelled(run, virtual, RIGHTS),
-    removeLeftovers(run, workspace, memory, tokenSecretsOf(secret)),
+  const [held, secrets] = await Promise.all([
+    labelled(run, virtual, HELD),
+    removeLeftovers(run, workspace, before, tokenSecretsOf(secret)),
   ]);
-  if (!memory.byLabel && isSettled(planObjects(wanted, rights, memory, RIGHTS), memory)) return undefined;
-  const seen = [...rights, ...(await labelled(run, virtual, GROUND))];
-  return (await settleObjects(run, virtual, wanted, [...RIGHTS, ...GROUND], seen, memory)).inTheWay;
+  let memory = before;
+  if (before.byLabel || !isSettled(planObjects(wanted, held, before, HELD), before)) {
+    const seen = [...held, ...(await labelled(run, virtual, [NAMESPACES]))];
+    const settled = await settleObjects(run, virtual, wanted, [...HELD, NAMESPACES], seen, before);
+    if (settled.inTheWay) return settled.inTheWay;
+    memory = settled.memory;
+  }
+  // A server goes on for some seconds with a token that has ended with its Secret or its account.
+  const ended = current !== undefined && !secrets.some(({ metadata }) => metadata.uid === current.uid);
+  return ended || accountIn(run, memory) !== accountIn(run, before) ? mint({ ...pass, memory }) : undefined;
 }
 
-async function make({ run, workspace, access, secret, memory: before }: Pass): Promise<Verdict> {
-  const { virtual } = workspace;
-  const types = [...RIGHTS, ...GROUND];
-  const wanted = workspaceObjects(run.provider.name, access);
+function accountIn(run: Run, { uids }: Memory): string | undefined {
+  const { serviceAccount: name, namespace } = workspaceNames(run.provider.name);
+  return uids[objectId(SERVICE_ACCOUNTS, { name, namespace })];
+}
+
+async function make(pass: Pass): Promise<Verdict> {
+  const { run, access, memory: before } = pass;
+  const { virtual } = pass.workspace;
+  const types = [...HELD, NAMESPACES];
   const seen = await labelled(run, virtual, types);
+  const wanted = workspaceObjects(run.provider.name, access);
   const { inTheWay, memory } = await settleObjects(run, virtual, wanted, types, seen, before);
-  if (inTheWay) return inTheWay;
-  const inUse = tokenSecretsOf(secret);
-  const token = await mintToken(run, workspace, memory, inUse);
+  return inTheWay ?? mint({ ...pass, memory });
+}
+
+async function mint({ run, workspace, access, secret, memory }: Pass): Promise<Verdict> {
+  const [last, ...ended] = tokenSecretsOf(secret);
+  const token = await mintToken(run, workspace, memory, tokenSecretsOf(secret));
   if (!token) return NOT_YET;
-  const [last, ...ended] = inUse;
   const verdict = await store(run, workspace, access, token, last);
   // Who had the one before the last has had the last since.
   await endTokens(run, workspace, ended);

@@ -106,16 +106,17 @@ export async function mintToken(
   return token;
 }
 
-/** Removes what an earlier pass that was interrupted has left behind. */
+/** Removes what an earlier pass that was interrupted has left behind. @returns our Secrets, with those */
 export async function removeLeftovers(
   run: Run,
   { virtual }: WorkspacePort,
   memory: Memory,
   inUse: readonly TokenSecret[],
-): Promise<void> {
+): Promise<readonly KubeObject[]> {
   const options = { minting: false, now: run.now(), bootstrapLifeMs: 0 };
   const secrets = await listSecrets(run, virtual);
   await removeAll(virtual, planTokenSecrets(run.provider.name, secrets, memory, inUse, options).remove);
+  return secrets;
 }
 
 /** Ends tokens: the workspace refuses them some seconds later. */

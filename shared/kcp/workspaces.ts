@@ -4,6 +4,7 @@ import { type KcpConnection, openKcpConnection } from './connection.ts';
 import type { KcpSettings } from './settings.ts';
 import type { Guard } from '../kube/transport.ts';
 import type { HttpKubeClient } from '../kube/client.ts';
+import type { ClusterCredentials } from '../kube/kubeconfig.ts';
 import type { KubeClient } from '../kube/ports.ts';
 import { workspaceUrl } from '../kube/workspace-url.ts';
 import { LOGICAL_CLUSTER_ANNOTATION } from '../names.ts';
@@ -17,24 +18,34 @@ interface Known {
   endpoints: readonly string[] | undefined;
 }
 
+/** How those who get a kubeconfig reach kcp. */
+export interface ExternalKcp {
+  /** `https://host[:port]` */
+  readonly url: string;
+  /** PEM; default: the authority in the runtime's own kubeconfig. */
+  readonly ca?: string | undefined;
+  /** Default: the host of the address. */
+  readonly tlsServerName?: string | undefined;
+}
+
 export interface WorkspacesOptions {
   exportName: string;
-  /** Address of kcp for the kubeconfigs that are handed out; default: that of the runtime's own kubeconfig. */
-  externalUrl?: string | undefined;
+  /** Of kcp, for the kubeconfigs that are handed out; default: as in the runtime's own kubeconfig. */
+  external?: ExternalKcp | undefined;
   tuning?: Partial<WorkspaceTuning> | undefined;
 }
 
 /** Opens tenants' workspaces through the runtime's own kcp access. Remembers the connection, not what is behind it. */
 export class Workspaces {
   readonly #exportName: string;
-  readonly #externalUrl: string | undefined;
+  readonly #external: ExternalKcp | undefined;
   readonly #tuning: WorkspaceTuning;
   #known: { settings: string; until: number; value: Promise<Known> } | undefined;
   readonly #endpointOf = new Map<string, string>();
 
-  constructor({ exportName, externalUrl, tuning }: WorkspacesOptions) {
+  constructor({ exportName, external, tuning }: WorkspacesOptions) {
     this.#exportName = exportName;
-    this.#externalUrl = externalUrl;
+    this.#external = external;
     this.#tuning = { ...DEFAULT_WORKSPACE_TUNING, ...tuning };
   }
 
@@ -58,20 +69,21 @@ export class Workspaces {
     }
     if (endpoint === undefined) return 'unbound';
     const { ca, tlsServerName, insecure } = connection.credentials;
-    const at = (base: string) => (token: string) => ({
+    const at = (base: string, tls: TlsOf) => (token: string) => ({
       server: workspaceUrl(base, logicalCluster),
-      ca,
-      tlsServerName,
+      ...tls,
       insecure,
       token,
     });
+    const own = at(connection.base, { ca, tlsServerName });
+    const external = this.#external;
     const virtual = connection.at(workspaceUrl(endpoint, logicalCluster)).within(WORKSPACE_REQUEST_MS).fenced(guard);
     return {
       logicalCluster,
       tuning: this.#tuning,
       virtual,
-      credentials: at(this.#externalUrl ?? connection.base),
-      ownCredentials: at(connection.base),
+      credentials: external ? at(external.url, { ca: external.ca ?? ca, tlsServerName: external.tlsServerName }) : own,
+      ownCredentials: own,
       binding: async () => {
         const { items } = await listBindings(virtual);
         return items.find((binding) => !isDeleting(binding)) ?? items[0];
@@ -149,6 +161,8 @@ export class Workspaces {
     return problems;
   }
 }
+
+type TlsOf = Pick<ClusterCredentials, 'ca' | 'tlsServerName'>;
 
 /** Logical clusters that bind the export, as one shard sees them. */
 async function boundWorkspaces(wildcard: HttpKubeClient): Promise<Set<string>> {

@@ -1,31 +1,40 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
-import { isDenied } from '../../shared/kube/api-error.ts';
+import foo from '../../functions/providers/foo/provider.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import { kubeconfigFromSecret, parseKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
 import { allowed, refused } from '../support/calls.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
-import { agents, type EmbeddedAccess, embeddedAccess } from '../support/providers/agents.ts';
-import { createStage, type Stage } from '../support/stage.ts';
+import { inTheMoment } from '../support/moment.ts';
+import { FOO_MODULE, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { createStage, QUICK_ENV, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
 import type { TenantWorkspace } from '../support/workspaces.ts';
 
 /** kcp grants no shorter life; so renewed after six seconds. */
 const LIFE_SECONDS = 600;
 const SIX_SECONDS = 0.01;
+const VERBS = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'];
 
 let stage: Stage;
 let tenants: KcpTenants;
 let runtime: RunningRuntime;
 
 beforeAll(async () => {
-  stage = await createStage({ provider: agents, kcp: true });
+  stage = await createStage({ provider: foo, kcp: true });
   tenants = new KcpTenants(stage);
   runtime = await start(0.8);
 });
 
-afterAll(() => stage?.stop());
+const services: ServiceProcess[] = [];
+
+afterAll(async () => {
+  await Promise.all(services.map((service) => service.stop()));
+  await stage?.stop();
+});
 
 function start(renewalThreshold: number): Promise<RunningRuntime> {
   return stage.run({ workspaceTuning: { tokenLifeSeconds: LIFE_SECONDS, renewalThreshold } });
@@ -37,10 +46,19 @@ const ready = async (name: string): Promise<TenantWorkspace> => {
   await tenants.orders(workspace).untilReady('mine');
   return workspace;
 };
-const embedded = (workspace: TenantWorkspace): Promise<EmbeddedAccess> => embeddedAccess(tenants, workspace, 'mine');
-const another = (workspace: TenantWorkspace, than: string): Promise<EmbeddedAccess> =>
-  eventually('the workload has another token', async () => {
-    const now = await embedded(workspace);
+interface Held {
+  readonly token: string;
+  readonly client: HttpKubeClient;
+}
+
+/** What a workload has: the kubeconfig in the tenant namespace on the platform. */
+async function held(workspace: TenantWorkspace): Promise<Held> {
+  const credentials = parseKubeconfig(kubeconfigFromSecret((await tenants.secretOf(workspace)) ?? {}, 'test'), 'test');
+  return { token: credentials.token ?? '', client: clientFor(credentials) };
+}
+const another = (workspace: TenantWorkspace, than: string): Promise<Held> =>
+  eventually('there is another token', async () => {
+    const now = await held(workspace);
     return now.token !== than && now;
   });
 
@@ -75,17 +93,17 @@ const tokenRequest = (client: HttpKubeClient, namespace: string, account: string
 
 describe('the kubeconfig that a workload holds', () => {
   let workspace: TenantWorkspace;
-  let access: EmbeddedAccess;
+  let access: Held;
   beforeAll(async () => {
     workspace = await ready('holder');
-    access = await embedded(workspace);
+    access = await held(workspace);
   });
 
   test('may do what is declared, and nothing else', async () => {
     await allowed(() => access.client.list(CONFIG_MAPS));
     const ours = (await workspace.client.list(SERVICE_ACCOUNTS)).items.find(({ metadata }) => metadata.labels);
     for (const namespace of ['default', ours?.metadata.namespace ?? ''])
-      expect(await rightsOf(access.client, namespace)).toEqual(['get configmaps.', 'list configmaps.']);
+      expect(await rightsOf(access.client, namespace)).toEqual(VERBS.map((verb) => `${verb} configmaps.`));
     for (const right of [
       { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: ours?.metadata.namespace },
       { verb: 'get', resource: 'secrets', namespace: ours?.metadata.namespace },
@@ -112,15 +130,15 @@ describe('the kubeconfig that a workload holds', () => {
 
 describe('renewal', () => {
   test('lets the token before work, and the one after that ends it', async () => {
-    const workspace = await ready('renewing');
     await runtime.stop();
     runtime = await start(SIX_SECONDS);
-    const first = await embedded(workspace);
+    const workspace = await ready('renewing');
+    const first = await held(workspace);
     await allowed(() => first.client.list(CONFIG_MAPS));
-    // A token that is due by the new threshold is one of the next pass.
-    await tenants.orders(workspace).change('mine', 'y');
+    const second = await another(workspace, first.token);
+    for (const { client } of [first, second]) await allowed(() => client.list(CONFIG_MAPS));
     await eventually('the first token is refused by the server', async () => {
-      await embedded(workspace).then(({ client }) => client.list(CONFIG_MAPS));
+      await held(workspace).then(({ client }) => client.list(CONFIG_MAPS));
       return refused(() => first.client.list(CONFIG_MAPS));
     });
     await tenants.orders(workspace).untilReady('mine');
@@ -129,20 +147,46 @@ describe('renewal', () => {
   });
 });
 
-describe('what a pass that ended in the middle has left behind', () => {
-  test('is used or removed by the next one', async () => {
-    const workspace = await ready('interrupted');
-    const before = await embedded(workspace);
-    const { items } = await workspace.client.list<Secret & { type?: string }>(SECRETS);
-    expect(items.filter(({ type }) => type === 'kubernetes.io/service-account-token')).toEqual([]);
-    const after = await another(workspace, before.token);
-    expect(await after.client.list(CONFIG_MAPS).then(() => 'works')).toBe('works');
-    await eventually('no bootstrap Secret is there', async (seen) => {
-      const secrets = await workspace.client.list<Secret & { type?: string }>(SECRETS);
-      seen(secrets.items.map(({ metadata }) => metadata.name));
-      return secrets.items.every(({ type }) => type !== 'kubernetes.io/service-account-token');
+describe('a process that dies while a token is made', () => {
+  type TypedSecret = Secret & { type?: string };
+  const bootstrap = async ({ client }: TenantWorkspace): Promise<TypedSecret[]> =>
+    (await client.list<TypedSecret>(SECRETS)).items.filter(
+      ({ type }) => type === 'kubernetes.io/service-account-token',
+    );
+
+  test('leaves nothing behind that the next pass does not use or remove', async () => {
+    await runtime.stop();
+    const workspace = await tenants.bound('interrupted');
+    const env = { ...stage.env, ...QUICK_ENV, TOKEN_LIFE: '10m', TOKEN_RENEWAL_THRESHOLD: '0.01' };
+    const start = async (): Promise<ServiceProcess> => {
+      const made = await startServiceProcess({ args: ['run'], dir: stage.landscape.dir, provider: FOO_MODULE, env });
+      services.push(made);
+      return made;
+    };
+    let service = await start();
+    await tenants.orders(workspace).create('mine', 'x');
+    // Killed in the moment in which kcp has been asked for a token, as often as it takes to hit one.
+    await eventually('a bootstrap Secret is left behind', async () => {
+      let killed: Promise<void> | undefined;
+      const { passed } = await inTheMoment(
+        workspace.client,
+        SECRETS,
+        ({ metadata }) => metadata.name.startsWith('service-provider-foo-bootstrap-'),
+        () => void (killed = service.kill()),
+      );
+      await passed;
+      await killed;
+      if ((await bootstrap(workspace)).length > 0) return true;
+      service = await start();
+      return false;
+    });
+    const [left] = await bootstrap(workspace);
+    await eventually('its token is worth something', async () => (await bootstrap(workspace))[0]?.data?.['token']);
+    service = await start();
+    await tenants.orders(workspace).untilReady('mine');
+    await eventually('that Secret is gone', async () => {
+      const there = await bootstrap(workspace);
+      return !there.some(({ metadata }) => metadata.uid === left?.metadata.uid);
     });
   });
 });
-
-void isDenied;

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await writeKcpSecret(landscape, 'older', formatKubeconfig({ ...identity, server }));
   await configureKcp(landscape, foo, { providerWorkspace: landscape.services.path, secret: 'older' });
   // Workloads reach kcp by its own address.
-  await stage.run({ kcpExternalUrl: landscape.kcp.server });
+  await stage.run({ kcpExternal: { url: landscape.kcp.server } });
 });
 
 afterAll(async () => {
@@ -55,7 +55,7 @@ test('a kcp that only has v1alpha1 is provisioned and serves orders', async () =
 test('a second start finds all as it should be', async () => {
   const read = () => stage.landscape.services.client.get(API_EXPORTS, tenants.exportName);
   const before = await read();
-  await stage.run({ kcpExternalUrl: stage.landscape.kcp.server });
+  await stage.run({ kcpExternal: { url: stage.landscape.kcp.server } });
   await stage.idle();
   expect((await read())?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
 });

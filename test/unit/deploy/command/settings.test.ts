@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { rootCertificates } from 'node:tls';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { externalKcp } from '../../../../deploy/command/external-kcp.ts';
 import {
   concurrencyOf,
   workspaceTuning,
@@ -102,6 +104,13 @@ describe('the environment', () => {
       /^LEASE_DURATION: .*at least 1s/,
     ],
     ['a lock of nought', { REDIS_URL, JOB_LOCK_DURATION: '0s' }, /^JOB_LOCK_DURATION: /],
+    ['an authority of no address', { REDIS_URL, KCP_EXTERNAL_CA_FILE: 'x' }, /^KCP_EXTERNAL_CA_FILE: goes with/],
+    ['a name of no address', { REDIS_URL, KCP_EXTERNAL_SERVER_NAME: 'kcp' }, /^KCP_EXTERNAL_SERVER_NAME: goes with/],
+    [
+      'a name that is none',
+      { REDIS_URL, KCP_EXTERNAL_URL: 'https://kcp', KCP_EXTERNAL_SERVER_NAME: 'a b' },
+      /^KCP_EXTERNAL_SERVER_NAME: expected a host name/,
+    ],
     ['kcp without encryption', { REDIS_URL, KCP_EXTERNAL_URL: 'http://kcp' }, /^KCP_EXTERNAL_URL: /],
   ])('is refused with %s', (_what, env, message) => {
     expect(problemOf(env)).toMatch(message);
@@ -157,4 +166,39 @@ describe('how Redis is reached', () => {
 test('init and orphans need no queue', () => {
   expect(parseEnvironment({}, { redis: false })).toMatchObject({ POD_NAMESPACE: 'default' });
   expect(() => parseEnvironment({ LOCAL_ACCESS: 'yes' }, { redis: false })).toThrow(/LOCAL_ACCESS/);
+});
+
+describe('how workloads reach kcp', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'external-kcp-'));
+  afterAll(() => rmSync(dir, { recursive: true }));
+  const of = (env: Record<string, string>) =>
+    externalKcp(parseEnvironment({ REDIS_URL, KCP_EXTERNAL_URL: 'https://kcp.example.org', ...env }));
+  const file = (text: string): string => {
+    const path = join(dir, 'ca.crt');
+    writeFileSync(path, text);
+    return path;
+  };
+  const pem = rootCertificates[0] ?? '';
+
+  test('is as the runtime does, unless it is said', () => {
+    expect(externalKcp(parseEnvironment({ REDIS_URL }))).toBeUndefined();
+    expect(of({})).toEqual({ url: 'https://kcp.example.org' });
+  });
+
+  test('may be by another authority and name', () => {
+    const path = file(`${pem}\n${pem}`);
+    expect(of({ KCP_EXTERNAL_CA_FILE: path, KCP_EXTERNAL_SERVER_NAME: 'kcp.internal' })).toEqual({
+      url: 'https://kcp.example.org',
+      ca: `${pem}\n${pem}`,
+      tlsServerName: 'kcp.internal',
+    });
+  });
+
+  test.each([
+    ['is not there', () => join(dir, 'none'), /KCP_EXTERNAL_CA_FILE: .*ENOENT/],
+    ['holds no certificate', () => file('hello'), /KCP_EXTERNAL_CA_FILE: .* holds no certificate; expected/],
+    ['holds a damaged one', () => file(pem.replace(/[A-Za-z0-9]{60}/, 'x')), /KCP_EXTERNAL_CA_FILE: .*can't be read/],
+  ])('a file that %s is refused at the start', (_what, path, problem) => {
+    expect(() => of({ KCP_EXTERNAL_CA_FILE: path() })).toThrow(problem);
+  });
 });
