@@ -36,7 +36,13 @@ export async function deleteContext(
 }
 
 async function open(run: Run, id: string, secret: SecretReference): Promise<Cluster> {
-  return openCluster(run, secret, providerGuard(run), await findLocalAddresses(run, id));
+  return openCluster(run, secret, providerGuard(run), nameOf(id), await findLocalAddresses(run, id));
+}
+
+/** What a cluster is to tenants. */
+function nameOf(id: string): string {
+  if (id === 'mcp') return 'the end user cluster';
+  return id === 'workload' ? 'the workload cluster' : `the cluster ${id}`;
 }
 
 async function commonContext(
