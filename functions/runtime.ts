@@ -104,21 +104,36 @@ export class FunctionRuntime {
       log.info({ because: workspace }, 'the workspace is not served');
       return undefined;
     }
+    const home = workspace?.virtual ?? this.#onboarding().fenced(hold.guard);
+    const tenants = tenantNamespace(key);
     return {
       key,
       provider,
       platform,
-      home: workspace?.virtual ?? this.#onboarding().fenced(hold.guard),
+      home,
       workspace,
       marks: marksPort(platform, key, provider),
       config,
       providerNamespace,
       localAccess: this.#options.localAccess,
-      tenantNamespace: tenantNamespace(key),
+      tenantNamespace: tenants,
       clients: this.#clients,
       signal: hold.signal,
       guard: hold.guard,
       secrets: new Set(),
+      internal: {
+        servers: new Map([
+          ...(workspace
+            ? [workspace.credentials('').server, workspace.ownCredentials('').server].map(
+                (server): [string, string] => [server, 'the workspace'],
+              )
+            : []),
+          [home.server, workspace ? 'kcp' : 'the onboarding cluster'],
+          [platform.server, 'the platform cluster'],
+        ]),
+        namespaces: new Set([providerNamespace, tenants, ...namesIn(this.#kcpSettings)]),
+        own: new Set([key.namespace]),
+      },
       log,
       now: () => new Date(),
     };
@@ -143,6 +158,11 @@ export class FunctionRuntime {
     if (config.state === 'unusable') throw new RuntimeError('NOT_READY', config.message);
     return 'kcp is not configured';
   }
+}
+
+/** Where kcp is provisioned, and the Secret that leads there, are the operator's. */
+function namesIn(settings: KcpSettings | undefined): string[] {
+  return settings ? [settings.providerWorkspace, settings.kubeconfigSecret.namespace] : [];
 }
 
 /** Somebody came for the object while it is installed: if it is being deleted, the install is told to end. */

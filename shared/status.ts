@@ -25,7 +25,13 @@ export interface StatusReport {
   conditions: ConditionReport[];
   /** Fields of the provider's own; `undefined` removes one. */
   fields?: Record<string, unknown>;
+  /** Whose words it is in; default: the runtime's, which quotes whatever errors there are. */
+  words?: 'author';
 }
+
+declare const FOR_TENANTS: unique symbol;
+/** A report out of which everything was taken that tenants may not read: nothing else can be written onto an object. */
+export type TenantReport = StatusReport & { readonly [FOR_TENANTS]: true };
 
 /** Reasons of the Go runtime that others may look for. */
 export const REASON_RECONCILE_SUCCESS = 'ReconcileSuccess';
@@ -75,7 +81,7 @@ export function hasCondition(object: ServiceObject, type: string): boolean {
 }
 
 /** `reason` must match `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`, or the API server refuses the whole status. */
-const REASON = /^[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9_])?$/;
+export const REASON = /^[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9_])?$/;
 const MAX_MESSAGE_LENGTH = 4_096;
 
 /**
@@ -83,13 +89,13 @@ const MAX_MESSAGE_LENGTH = 4_096;
  * `lastTransitionTime` moves only when a condition's status flips. The patch holds the resourceVersion that it was made
  * from, since conditions are one list: a conflict means read again.
  */
-export function statusPatch(object: ServiceObject, report: StatusReport, now: Date): object | undefined {
+export function statusPatch(object: ServiceObject, report: TenantReport, now: Date): object | undefined {
   const generation = object.metadata.generation ?? 0;
   const before = object.status ?? {};
   const conditions = mergeConditions(before.conditions ?? [], report.conditions, generation, now);
   const status: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(report.fields ?? {})) {
-    const change = mergePatchOf(before[field], asJson(value));
+    const change = mergePatchOf(before[field], value);
     if (change !== undefined) status[field] = change;
   }
   if (before.phase !== report.phase) status['phase'] = report.phase;
@@ -130,9 +136,4 @@ export function mergeConditions(
     });
   }
   return [...merged.values()];
-}
-
-/** As the server will store it: a Date becomes a text, and so on. */
-function asJson(value: unknown): unknown {
-  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }

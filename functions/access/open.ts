@@ -19,20 +19,28 @@ import type { SecretReference } from '../step/verdict.ts';
  * A cluster for the provider's hands, from the kubeconfig Secret as it is now: a rotated credential is used from the
  * next run on, and within a run after the first answer that the old one is not known any more.
  * @param guard what stops the client; stricter than the run's own, since it also ends with `ctx.signal`
+ * @param what it is to tenants, who don't get to read its address
  * @param limitMs how long a request may take, where that is less than usual
  */
 export async function openCluster(
   run: Run,
   { forPeople, ...secret }: SecretReference,
   guard: () => void,
+  what: string,
   local?: LocalAddresses,
   limitMs?: number,
 ): Promise<Cluster> {
   const kubeconfig = await readKubeconfig(run, secret);
   if (forPeople) return { client: refusing(secret), kubeconfig, secretRef: secret };
-  const credentials = credentialsIn(run, secret, kubeconfig, local);
+  const open = (text: string): ClusterCredentials => {
+    const found = credentialsIn(run, secret, text, local);
+    // The platform cluster may serve as another one as well, and keeps its name.
+    if (!run.internal.servers.has(found.server)) run.internal.servers.set(found.server, what);
+    return found;
+  };
+  const credentials = open(kubeconfig);
   const renewed = async () => {
-    const now = credentialsIn(run, secret, await readKubeconfig(run, secret), local);
+    const now = open(await readKubeconfig(run, secret));
     return equal(now, credentials) ? undefined : run.clients.clientFor(now);
   };
   const client = run.clients.clientFor(credentials).renewable(renewed).fenced(guard, run.signal);

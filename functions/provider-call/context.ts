@@ -39,7 +39,13 @@ export async function deleteContext(
 async function open(run: Run, id: string, secret: SecretReference): Promise<Cluster> {
   // A tenant's workspace must not hold the place in which others are served.
   const limitMs = id === 'mcp' && run.workspace ? WORKSPACE_REQUEST_MS : undefined;
-  return openCluster(run, secret, providerGuard(run), await findLocalAddresses(run, id), limitMs);
+  return openCluster(run, secret, providerGuard(run), nameOf(id), await findLocalAddresses(run, id), limitMs);
+}
+
+/** What a cluster is to tenants. */
+function nameOf(id: string): string {
+  if (id === 'mcp') return 'the end user cluster';
+  return id === 'workload' ? 'the workload cluster' : `the cluster ${id}`;
 }
 
 async function commonContext(

@@ -55,6 +55,7 @@ export class ReportCollector implements StatusReporter {
   report(otherwise: StatusReport, phase?: Phase): StatusReport {
     const readiness = this.#readiness ?? otherwise;
     return {
+      words: 'author',
       phase: phase ?? readiness.phase,
       conditions: [...readiness.conditions, ...this.#conditions.values()],
       fields: this.#fields,
@@ -65,6 +66,11 @@ export class ReportCollector implements StatusReporter {
   terminatingReport(): StatusReport {
     const said = this.#readiness?.conditions[0];
     const base = said && said.status === 'False' ? reportTerminating(said.reason, said.message) : reportTerminating();
-    return { ...base, conditions: [...base.conditions, ...this.#conditions.values()], fields: this.#fields };
+    return {
+      ...base,
+      words: 'author',
+      conditions: [...base.conditions, ...this.#conditions.values()],
+      fields: this.#fields,
+    };
   }
 }

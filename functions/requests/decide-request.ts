@@ -1,4 +1,5 @@
 import { type AccessRequest, type ClusterRequest } from '../../shared/model/access.ts';
+import { cut } from '../../shared/errors.ts';
 import { equal, mergePatchOf } from '../../shared/model/json.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { parseObjectKey } from '../../shared/model/object-key.ts';
@@ -219,10 +220,12 @@ function denied(where: string, request: AccessRequest | ClusterRequest): Verdict
   return { state: 'refused', reason: REASON.accessDenied, message: `${where} was denied${explanation(request)}` };
 }
 
+const MAX_EXPLANATION = 1_024;
+
 /** In the words of whoever answers the request. */
 function explanation(request: AccessRequest | ClusterRequest): string {
   const said = request.status?.conditions?.find((condition) => condition.status === 'False' && condition.message);
-  return said ? `: ${said.message}` : '';
+  return said?.message ? `: ${cut(said.message, MAX_EXPLANATION)}` : '';
 }
 
 function conclude(verdict: Verdict): RequestAction {

@@ -8,7 +8,8 @@ import { findObject } from './find-object.ts';
 import { neverStarted, REASONS_BEFORE_INSTALL } from './flow.ts';
 import { MAX_CONFLICTS } from '../tuning.ts';
 import { writeStatus } from './write-status.ts';
-import type { Run, Step } from './run.ts';
+import { tenantError } from './decide-tenant-error.ts';
+import { type Run, type Step, tenantView } from './run.ts';
 import type { StopReason } from './hold.ts';
 
 /**
@@ -50,9 +51,11 @@ async function failure(error: unknown, object: ServiceObject | undefined, run: R
     case 'RunLimit':
     case undefined:
   }
-  run.log.warn({ err: { message } }, 'invocation failed');
+  const shown = tenantError(error, tenantView(run));
+  const reference = shown.reference === undefined ? {} : { reference: shown.reference };
+  run.log.warn({ err: { message }, ...reference }, 'invocation failed');
   if (object && !run.gone)
-    await reportFailure(error, message, object, run).catch((writeError: unknown) => {
+    await reportFailure(error, shown.text, object, run).catch((writeError: unknown) => {
       run.log.warn({ err: { message: redact(messageOf(writeError), run.secrets) } }, 'status not written');
     });
   return failed(message, isPermanent(error));
@@ -66,5 +69,6 @@ async function reportFailure(error: unknown, message: string, before: ServiceObj
   const object = { ...now, metadata: { ...now.metadata, generation: before.metadata.generation ?? 0 } };
   const otherwise = neverStarted(object) ? REASONS_BEFORE_INSTALL.accessError : REASON_RECONCILE_ERROR;
   const reason = error instanceof PermanentError ? error.reason : otherwise;
-  await writeStatus(run, object, reportNotReady(object, reason, message));
+  // Its words were chosen above.
+  await writeStatus(run, object, { ...reportNotReady(object, reason, message), words: 'author' });
 }

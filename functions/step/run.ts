@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Internal } from '../../shared/conceal.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
@@ -8,7 +9,13 @@ import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import type { ClientCache } from '../../shared/kube/client-cache.ts';
 import type { MarksPort } from './marks.ts';
 import type { ConfigState } from './config-state.ts';
+import type { TenantView } from './decide-tenant-view.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
+
+/** {@link Internal} while it is being learnt. */
+export interface KnownInternals extends Internal {
+  readonly servers: Map<string, string>;
+}
 
 /** One invocation: whose turn it is, and all that a function may use. Clients in it refuse a stale holder's requests. */
 export interface Run {
@@ -35,6 +42,8 @@ export interface Run {
   readonly guard: () => void;
   /** Credentials that this invocation has seen, for redaction. */
   readonly secrets: Set<string>;
+  /** Addresses and namespaces that no tenant may read of; grows with the clusters that are opened. */
+  readonly internal: KnownInternals;
   readonly log: Logger;
   readonly now: () => Date;
 }
@@ -49,3 +58,8 @@ export interface StepResult {
 
 /** What one of the four functions does with an object that exists and is not to be ignored. */
 export type Step = (object: ServiceObject, run: Run) => Promise<StepResult>;
+
+/** What of an invocation must not be read by tenants. */
+export function tenantView({ key, internal, secrets }: Run): TenantView {
+  return { uid: key.uid, internal, secrets };
+}

@@ -1,9 +1,9 @@
 import { isConflict, isNotFound } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { redact } from '../../shared/redact.ts';
 import { type StatusReport, statusPatch } from '../../shared/status.ts';
 import { keepStarted } from './flow.ts';
-import type { Run } from './run.ts';
+import { forTenants } from './decide-tenant-view.ts';
+import { type Run, tenantView } from './run.ts';
 import { MAX_CONFLICTS } from '../tuning.ts';
 
 /**
@@ -19,8 +19,10 @@ export async function writeStatus(
   if (run.gone) return object;
   let current = object;
   for (let attempt = 1; ; attempt++) {
-    const patch = statusPatch(current, redacted(keepStarted(current, report), run), run.now());
+    const { report: shown, kept } = forTenants(keepStarted(current, report), tenantView(run));
+    const patch = statusPatch(current, shown, run.now());
     if (!patch) return current;
+    for (const each of kept) run.log.info({ kept: each }, 'kept from tenants');
     try {
       return await home.mergePatch<ServiceObject>(provider.api.type, key.name, patch, {
         namespace: key.namespace,
@@ -37,11 +39,4 @@ export async function writeStatus(
       current = { ...fresh, metadata: { ...fresh.metadata, generation: object.metadata.generation ?? 0 } };
     }
   }
-}
-
-function redacted(report: StatusReport, run: Run): StatusReport {
-  return {
-    ...report,
-    conditions: report.conditions.map((each) => ({ ...each, message: redact(each.message, run.secrets) })),
-  };
 }

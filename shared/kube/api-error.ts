@@ -14,12 +14,18 @@ export class ApiError extends Error {
   readonly status: number;
   readonly reason: string;
   readonly details: ApiStatus['details'];
+  /** What the server said, or why it did not. */
+  readonly answer: string;
+  /** Address of the server, where the error came from a request. */
+  readonly server: string | undefined;
 
-  constructor(what: string, status: number, body: ApiStatus, options?: ErrorOptions) {
+  constructor(what: string, status: number, body: ApiStatus, options?: ErrorOptions & { server?: string }) {
     super(cut(`${what}: ${status === 0 ? '' : `${status} `}${said(body)}`), options);
     this.status = status;
     this.reason = body.reason ?? '';
     this.details = body.details;
+    this.answer = cut(said(body));
+    this.server = options?.server;
   }
 }
 

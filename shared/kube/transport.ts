@@ -97,7 +97,7 @@ async function sendBy(transport: Transport, request: Request): Promise<Dispatche
   } catch (error) {
     guard?.();
     const status = { reason: 'NoAnswer', message: messageOf(error) };
-    throw new ApiError(`${method} ${request.server}${path}`, 0, status, { cause: error });
+    throw new ApiError(`${method} ${request.server}${path}`, 0, status, { cause: error, server: request.server });
   }
 }
 
@@ -113,5 +113,5 @@ export async function failureOf(
   } catch {
     status = { message: text.slice(0, 200).trim() };
   }
-  return new ApiError(`${method} ${server}${path}`, response.statusCode, status);
+  return new ApiError(`${method} ${server}${path}`, response.statusCode, status, { server });
 }

@@ -107,7 +107,7 @@ describe('an image pull secret', () => {
     for (const name of NAMES) {
       const object = await stage.orders.untilReason(name, 'ReferencedSecretNotFound');
       expect(object.status?.phase).toBe('Progressing');
-      expect(conditionOf(object, 'Ready')?.message).toContain(`Secret ${PROVIDER_NAMESPACE}/registry`);
+      expect(conditionOf(object, 'Ready')?.message).toContain('Secret registry, which');
     }
     expect(installs()).toEqual([0, 0]);
     await platform.create<Secret>(SECRETS, secret('registry', dockerconfig('one')));

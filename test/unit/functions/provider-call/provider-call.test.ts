@@ -7,7 +7,7 @@ import { reportReady } from '../../../../shared/status.ts';
 
 describe('what a provider reports', () => {
   test('nothing at all: whatever the end of the call means', () => {
-    expect(new ReportCollector().report(reportReady())).toEqual({ ...reportReady(), fields: {} });
+    expect(new ReportCollector().report(reportReady())).toEqual({ words: 'author', ...reportReady(), fields: {} });
   });
 
   test('progress wins over the end of the call, and the last word counts', () => {

@@ -56,6 +56,7 @@ export function runWith(home: Home, more: Partial<Run> = {}): Run {
     config: { state: 'ok', config: {}, runtime: { pollIntervalMs: undefined, kcp: undefined } },
     signal: new AbortController().signal,
     secrets: new Set(['known-secret']),
+    internal: { servers: new Map(), namespaces: new Set() },
     log: pino({ level: 'silent' }),
     now: () => new Date('2026-05-05T05:05:05Z'),
     ...more,
