@@ -50,6 +50,7 @@ export type Reason =
   | 'EpochChanged'
   | 'LeaseLost'
   | 'PreconditionFailed'
+  | 'UnknownVersion'
   | 'NextStep'
   | 'Published';
 
