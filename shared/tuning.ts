@@ -25,6 +25,8 @@ export const BACKOFF_LIMIT_MS = 300_000;
 export const SAFETY_TIMER_MS = 120_000;
 /** For an event of a version that only a newer worker knows. */
 export const UNKNOWN_VERSION_RETRY_MS = 10_000;
+/** So often it is left to a newer worker; then the object is looked at by this version, from the start. */
+export const UNKNOWN_VERSION_TRIES = 3;
 
 /** How often the bridge looks for timers that are due. */
 export const TIMER_SWEEP_MS = 200;
@@ -40,14 +42,22 @@ export const BACKGROUND_PRIORITY = 10;
 
 /** Redis: the longest pause between two tries to connect. */
 export const RECONNECT_LIMIT_MS = 1_000;
-/** How often it is looked whether Redis may still be worked with: its settings, and the rights there. */
-export const ADMISSION_CHECK_MS = 30_000;
+/**
+ * How often it is looked whether Redis may still be worked with: its settings, and the rights there. With the limit below
+ * that finds a dead connection of a process without work within 25 s.
+ */
+export const ADMISSION_CHECK_MS = 15_000;
+/** How soon it is looked again where Redis gave no answer, or none that says anything. */
+export const ADMISSION_RETRY_MS = 1_000;
 /** How often a sender follows a Redis Cluster that rearranges itself, before it is told that Redis is away. */
 export const SENDER_REDIRECTIONS = 5;
 /** How often the nodes of a Redis Cluster are asked who serves what. */
 export const TOPOLOGY_CHECK_MS = 5_000;
-/** A sender's commands are answered in milliseconds: a connection that gives no answer for so long is dead. */
-export const SENDER_SILENCE_LIMIT_MS = 10_000;
+/**
+ * Commands are answered in milliseconds, and those that wait for work within BullMQ's 5 s: a connection that gives no
+ * answer for so long is dead.
+ */
+export const SILENCE_LIMIT_MS = 10_000;
 /** BullMQ's own event stream serves nobody here but people who debug. */
 export const EVENT_STREAM_LENGTH = 1_000;
 

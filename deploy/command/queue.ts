@@ -43,9 +43,9 @@ export function openQueue(settings: RedisSettings, provider: string, log: Logger
   const publisher = new BullPublisher(redis, keys, onError, admission);
   const problems = (): string[] => {
     if (!state.link.connected) return ['Redis is not connected', ...admission.problems];
-    return admission.admitted || admission.problems.length > 0
-      ? [...admission.problems]
-      : ['Redis is not looked at yet'];
+    const { admitted, problems: refused, silent } = admission;
+    if (silent !== undefined) return [`Redis: ${silent}`, ...refused];
+    return admitted || refused.length > 0 ? [...refused] : ['Redis is not looked at yet'];
   };
   return {
     keys,

@@ -63,7 +63,7 @@ export async function deliver(
   priority: Priority,
   ports: DeliveryPorts,
 ): Promise<DeliveredJob | undefined> {
-  const event = await accept(data, ports);
+  const event = await accept(data, priority, ports);
   if (!event) return undefined;
   if (!ports.bound) return deliverOne(event, priority, ports);
   const leave = ports.bound.enter(event.key);
@@ -82,17 +82,31 @@ export async function deliver(
 
 async function deliverOne(event: ServiceEvent, priority: Priority, ports: DeliveryPorts): Promise<DeliveredJob> {
   const { key } = event;
-  const object = formatObjectKey(key);
   const lease = await ObjectLease.acquire(ports.state, key, ports.times);
   if (!lease) {
     ports.log.debug({ object: displayKey(key) }, 'held by another invocation: parked');
-    return { object, end: 'held' };
+    return { object: formatObjectKey(key), end: 'held' };
   }
+  try {
+    return await underLease(event, lease, priority, ports);
+  } finally {
+    // Whatever failed: what nobody works on any more is not held on to.
+    lease.end();
+  }
+}
+
+async function underLease(
+  event: ServiceEvent,
+  lease: ObjectLease,
+  priority: Priority,
+  ports: DeliveryPorts,
+): Promise<DeliveredJob> {
+  const { key } = event;
+  const object = formatObjectKey(key);
   const publishAgain = (reason: Reason, as: Priority) =>
     ports.publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason, traceparent: event.traceparent }), as);
   if (!lease.valid) {
     // The event loop stood still for as long as the lease lasts.
-    lease.end();
     await publishAgain('LeaseLost', priority);
     return { object, end: 'again-from-the-start' };
   }
@@ -130,7 +144,7 @@ async function deliverOne(event: ServiceEvent, priority: Priority, ports: Delive
 }
 
 /** The event if this function can work on it. Others are logged, and none is lost. */
-async function accept(data: unknown, ports: DeliveryPorts): Promise<ServiceEvent | undefined> {
+async function accept(data: unknown, priority: Priority, ports: DeliveryPorts): Promise<ServiceEvent | undefined> {
   let event: ReturnType<typeof parseServiceEvent>;
   try {
     if (JSON.stringify(data)?.length > MAX_EVENT_BYTES)
@@ -146,8 +160,14 @@ async function accept(data: unknown, ports: DeliveryPorts): Promise<ServiceEvent
     return undefined;
   }
   if ('unknownVersion' in event) {
-    ports.log.warn({ type: event.unknownVersion }, 'event of an unknown version: handed back');
-    await ports.state.setTimer(event.key, UNKNOWN_VERSION_RETRY_MS);
+    const { key, unknownVersion: type } = event;
+    if (await ports.state.handBack(key, UNKNOWN_VERSION_RETRY_MS)) {
+      ports.log.warn({ type }, 'event of an unknown version: handed back');
+      return undefined;
+    }
+    // Whoever sends it stays, and whoever knows it does not come: whose it is says all that counts.
+    ports.log.warn({ type }, 'event of a version that nobody here knows: its object is looked at from the start');
+    await ports.publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason: 'UnknownVersion' }), priority);
     return undefined;
   }
   if (RECEIVER[event.type] !== ports.functionName) {

@@ -51,6 +51,7 @@ export type Reason =
   | 'EpochChanged'
   | 'LeaseLost'
   | 'PreconditionFailed'
+  | 'UnknownVersion'
   | 'NextStep'
   | 'Published';
 

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { ADMISSION_CHECK_MS } from '../tuning.ts';
+import { ADMISSION_CHECK_MS, ADMISSION_RETRY_MS } from '../tuning.ts';
 import { deniedBy, factsOf, rightsProblems, type ServerFacts, serverProblems } from './decide-redis.ts';
 import type { QueueKeys } from './keys.ts';
 import { linkOf, type RedisLink } from './link.ts';
@@ -21,6 +21,8 @@ export class Admission {
   readonly #log: Logger;
   readonly #listeners = new Set<(admitted: boolean) => void>();
   readonly #timer: NodeJS.Timeout;
+  #retry: NodeJS.Timeout | undefined;
+  #silent: string | undefined;
   #lookedAt = false;
   #problems: readonly string[] = [];
   #look: Promise<void> = Promise.resolve();
@@ -43,6 +45,11 @@ export class Admission {
     return this.#problems;
   }
 
+  /** Why the last look found nothing out, such as a server that still loads its data; undefined when it did. */
+  get silent(): string | undefined {
+    return this.#silent;
+  }
+
   /** Called at once, and whenever that changes. @returns ends it */
   follow(listener: (admitted: boolean) => void): () => void {
     this.#listeners.add(listener);
@@ -60,19 +67,28 @@ export class Admission {
   /** Looks now, and is through when that is decided. Rejects when Redis can't be asked. */
   look(): Promise<void> {
     const look = this.#look.then(() => this.#lookOnce());
-    this.#look = look.catch(() => undefined);
+    this.#look = look.then(
+      () => void (this.#silent = undefined),
+      (error) => void (this.#silent = messageOf(error)),
+    );
     return look;
   }
 
   close(): void {
     clearInterval(this.#timer);
+    clearTimeout(this.#retry);
     this.#unfollow();
     this.#listeners.clear();
   }
 
   readonly #onChange = (): void => {
-    // One that fails says that Redis has gone again: there will be a next connection.
-    if (this.#link.connected) void this.look().catch(() => undefined);
+    clearTimeout(this.#retry);
+    // Without a connection there will be a next one.
+    if (!this.#link.connected) return;
+    this.look().catch(() => {
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(this.#onChange, ADMISSION_RETRY_MS).unref();
+    });
   };
 
   async #lookOnce(): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { formatObjectKey, type ObjectKey, parseObjectKey } from '../model/object-key.ts';
+import { UNKNOWN_VERSION_TRIES } from '../tuning.ts';
 import type { QueueKeys } from './keys.ts';
 import { linkOf, type RedisLink } from './link.ts';
 import type { RedisClient } from './redis.ts';
@@ -81,9 +82,16 @@ export class DeliveryState {
     return { timers: sizes[0], parked: sizes[1], failing: sizes[2] };
   }
 
-  /** For an object that nobody holds, such as one whose event could not be read by this version. */
-  async setTimer(key: ObjectKey, afterMs: number): Promise<void> {
-    await this.#redis.zadd(this.#keys.timers, 'LT', Date.now() + afterMs, formatObjectKey(key));
+  /**
+   * An object whose event this process does not know is looked at again: by its timer, or when its holder lets it go.
+   * @returns false once that was done so often in a row that nobody seems to know the event
+   */
+  async handBack(key: ObjectKey, afterMs: number): Promise<boolean> {
+    const member = formatObjectKey(key);
+    const { parked, timers } = this.#keys;
+    const keys = [this.#keys.unknown(member), this.#keys.lease(member), parked, timers] as const;
+    const due = Date.now() + afterMs;
+    return (await this.#redis.handBack(...keys, member, due, UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
   }
 
   async dueTimers(now: number, limit: number): Promise<Due[]> {

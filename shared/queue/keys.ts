@@ -15,6 +15,8 @@ export interface QueueKeys {
   readonly epoch: string;
   /** @param member a formatted object key */
   lease(member: string): string;
+  /** How often events of the object were of an unknown version lately. */
+  unknown(member: string): string;
 }
 
 export function queueKeys(provider: string): QueueKeys {
@@ -26,6 +28,7 @@ export function queueKeys(provider: string): QueueKeys {
     attempts: `${prefix}:attempts`,
     epoch: `${prefix}:epoch`,
     lease: (member) => `${prefix}:lease:${member}`,
+    unknown: (member) => `${prefix}:unknown:${member}`,
   };
 }
 

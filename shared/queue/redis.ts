@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { RECONNECT_LIMIT_MS, SENDER_REDIRECTIONS, SENDER_SILENCE_LIMIT_MS, TOPOLOGY_CHECK_MS } from '../tuning.ts';
+import { RECONNECT_LIMIT_MS, SENDER_REDIRECTIONS, SILENCE_LIMIT_MS, TOPOLOGY_CHECK_MS } from '../tuning.ts';
 import { type RedisAddress, redisServer, type RedisSettings } from './redis-settings.ts';
 
 export type { RedisSettings } from './redis-settings.ts';
@@ -14,6 +14,11 @@ export interface RedisConnection extends RedisOptions {
 }
 
 const pause = (times: number): number => Math.min(50 * times, RECONNECT_LIMIT_MS);
+
+/** A master that has become a replica: there is another one. Redis 6 says so of a script behind an error of its own. */
+function isReplica({ message }: Error): boolean {
+  return /^READONLY |-READONLY /.test(message);
+}
 
 /** Options for BullMQ workers, which wait as long as it takes. */
 export function workerConnection(settings: RedisSettings): RedisConnection {
@@ -37,10 +42,12 @@ export function workerConnection(settings: RedisSettings): RedisConnection {
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls } : {}),
     disableClientInfo: true,
+    // It would ask INFO, and write to stderr where that is refused. A server that still loads answers that it does.
+    enableReadyCheck: false,
     maxRetriesPerRequest: null,
     retryStrategy: pause,
-    // A master that has become a replica: there is another one.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    socketTimeout: SILENCE_LIMIT_MS,
+    reconnectOnError: isReplica,
   };
 }
 
@@ -50,7 +57,6 @@ export function senderConnection(settings: RedisSettings): RedisConnection {
     ...workerConnection(settings),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
-    socketTimeout: SENDER_SILENCE_LIMIT_MS,
   };
 }
 
@@ -67,6 +73,8 @@ function openCluster(nodes: RedisAddress[], options: RedisOptions): Cluster {
   return new Cluster(nodes, {
     enableOfflineQueue,
     lazyConnect,
+    // One that fails in a Cluster without a majority would let BullMQ wait for ever for a connection that is there.
+    enableReadyCheck: false,
     clusterRetryStrategy: pause,
     // Each waits 100 ms for the cluster to find its way: a sender's caller remembers, a worker has time.
     maxRedirections: enableOfflineQueue ? Number.MAX_SAFE_INTEGER : SENDER_REDIRECTIONS,

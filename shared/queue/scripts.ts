@@ -54,6 +54,21 @@ if held > 0 then redis.call('PEXPIRE', lease, held) else redis.call('DEL', lease
 return tonumber(redis.call('ZSCORE', parked, member) or 0)
 `;
 
+/**
+ * For an object whose event this process does not know. Held: it is parked, since the holder may clear its timer. Free:
+ * it gets a timer, unless it has an earlier one. ARGV: member, due time in ms, how many times in a row that is done, for
+ * how long it is remembered in ms. Returns 0 once it was done so often.
+ */
+const HAND_BACK = `
+local tries, lease, parked, timers = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local member, due, most, memory = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+if redis.call('INCR', tries) > most then redis.call('DEL', tries) return 0 end
+redis.call('PEXPIRE', tries, memory)
+if redis.call('EXISTS', lease) == 1 then redis.call('ZINCRBY', parked, 1, member)
+else redis.call('ZADD', timers, 'LT', due, member) end
+return 1
+`;
+
 /** Removes a member whose score is still the one that was seen. */
 const FORGET = `
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) == ARGV[2] then return redis.call('ZREM', KEYS[1], ARGV[1]) end
@@ -97,6 +112,16 @@ export interface DeliveryScripts {
     attempt: 'keep' | 'clear' | 'count',
     heldMs: number,
   ): Promise<number>;
+  handBack(
+    tries: string,
+    lease: string,
+    parked: string,
+    timers: string,
+    member: string,
+    due: number,
+    mostTries: number,
+    memoryMs: number,
+  ): Promise<number>;
   forgetMember(set: string, member: string, score: string): Promise<number>;
   beginEpoch(epoch: string, id: string, longestLeaseMs: number): Promise<string>;
   readEpoch(epoch: string): Promise<[string, number]>;
@@ -106,6 +131,7 @@ export function withScripts(redis: RedisClient): RedisClient & DeliveryScripts {
   redis.defineCommand('acquireLease', { numberOfKeys: 3, lua: ACQUIRE });
   redis.defineCommand('renewLease', { numberOfKeys: 2, lua: RENEW });
   redis.defineCommand('settleLease', { numberOfKeys: 4, lua: SETTLE });
+  redis.defineCommand('handBack', { numberOfKeys: 4, lua: HAND_BACK });
   redis.defineCommand('forgetMember', { numberOfKeys: 1, lua: FORGET });
   redis.defineCommand('beginEpoch', { numberOfKeys: 1, lua: BEGIN_EPOCH });
   redis.defineCommand('readEpoch', { numberOfKeys: 1, lua: READ_EPOCH });

@@ -63,21 +63,30 @@ function together(nodes: readonly RedisNode[]): Servers {
   return { nodes, stop: async () => void (await Promise.all(nodes.map((node) => node.kill()))) };
 }
 
-/** A Redis Cluster of three masters. */
-export async function startRedisCluster(dir: string): Promise<Servers> {
-  const config = ['cluster-enabled yes', 'cluster-node-timeout 2000'];
+/** A Redis Cluster of three masters, each with so many replicas that take over within seconds. */
+export async function startRedisCluster(dir: string, { replicas = 0 } = {}): Promise<Servers> {
+  const config = ['cluster-enabled yes', 'cluster-node-timeout 2000', 'repl-diskless-sync-delay 0'];
   const nodes = await Promise.all(
-    [0, 1, 2].map(async (index) => {
+    Array.from({ length: 3 * (1 + replicas) }, async (_, index) => {
       const cluster = [...config, `cluster-port ${await freePort()}`];
       return startNode({ dir: join(dir, `node-${index}`), config: cluster });
     }),
   );
   const [first] = nodes as [RedisNode];
-  first.cli('--cluster', 'create', ...nodes.map(({ host, port }) => `${host}:${port}`), '--cluster-yes');
-  await eventually('all nodes know of all', () =>
-    nodes.every((node) => node.cli('CLUSTER', 'INFO').includes('cluster_state:ok')),
+  const addresses = nodes.map(({ host, port }) => `${host}:${port}`);
+  first.cli('--cluster', 'create', ...addresses, '--cluster-replicas', String(replicas), '--cluster-yes');
+  await eventually('all nodes know of all, and replicas follow', () =>
+    nodes.every((node) => {
+      const role = node.cli('ROLE');
+      return node.cli('CLUSTER', 'INFO').includes('cluster_state:ok') && (isMaster(role) || role.includes('connected'));
+    }),
   );
   return together(nodes);
+}
+
+/** By its answer to `ROLE`. */
+function isMaster(role: string): boolean {
+  return role.startsWith('master');
 }
 
 export interface Watched extends Servers {

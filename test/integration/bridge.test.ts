@@ -157,7 +157,7 @@ describe('duties', () => {
   test('a timer that is due becomes an event, once', async () => {
     const { key } = await orderFoo('timer');
     await receiver.next('timer', 'Added');
-    await running.state.setTimer(key, 100);
+    await running.state.handBack(key, 100);
     await receiver.next('timer', 'Timer');
     await sleep(600);
     expect(receiver.of('timer')).toEqual(['Added', 'Timer']);

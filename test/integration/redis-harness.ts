@@ -26,6 +26,11 @@ export const member = formatObjectKey(shop);
 
 export const ignore = (): void => undefined;
 
+/** As an outcome does. */
+export async function setTimer(redis: RedisClient, key: ObjectKey, afterMs: number): Promise<void> {
+  await redis.zadd(queueKeys(key.provider).timers, Date.now() + afterMs, formatObjectKey(key));
+}
+
 export interface RedisHarness {
   /** One for all tests of the file. */
   readonly server: StartedRedis;

@@ -5,17 +5,18 @@ import type { AddressInfo } from 'node:net';
 export class FrozenProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #target: URL;
   #frozen = false;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, target: string) {
     this.#server = server;
+    this.#target = new URL(target);
   }
 
   static async to(target: string): Promise<FrozenProxy> {
-    const { hostname, port } = new URL(target);
     const server = createServer({ allowHalfOpen: true });
-    const proxy = new FrozenProxy(server);
-    server.on('connection', (client) => proxy.#connect(client, hostname, Number(port)));
+    const proxy = new FrozenProxy(server, target);
+    server.on('connection', (client) => proxy.#connect(client));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
@@ -26,6 +27,11 @@ export class FrozenProxy {
 
   freeze(): void {
     this.#frozen = true;
+    this.freezeOpen();
+  }
+
+  /** Those that are open, and no new ones. */
+  freezeOpen(): void {
     for (const socket of this.#sockets) socket.pause();
   }
 
@@ -34,12 +40,18 @@ export class FrozenProxy {
     for (const socket of this.#sockets) socket.resume();
   }
 
+  /** New connections go elsewhere; those that are open stay. */
+  moveTo(target: string): void {
+    this.#target = new URL(target);
+  }
+
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
   }
 
-  #connect(client: Socket, host: string, port: number): void {
+  #connect(client: Socket): void {
+    const { hostname, port } = this.#target;
     const upstream = new Socket();
     for (const [from, to] of [
       [client, upstream],
@@ -54,7 +66,7 @@ export class FrozenProxy {
         to.destroy();
       });
     }
-    upstream.connect(port, host);
+    upstream.connect(Number(port), hostname);
     if (this.#frozen) for (const socket of [client, upstream]) socket.pause();
   }
 }

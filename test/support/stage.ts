@@ -1,7 +1,6 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
 import { inject } from 'vitest';
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from '../../deploy/command/compose.ts';
 import type { DeliveredStep } from '../../functions/host/deliver.ts';
@@ -13,6 +12,7 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { serviceEvent } from '../../shared/events/service-event.ts';
 import { queueKeys, queueName } from '../../shared/queue/keys.ts';
 import { BullPublisher, type Priority } from '../../shared/queue/publisher.ts';
+import { openRedis, type RedisSettings, workerConnection } from '../../shared/queue/redis.ts';
 import { connectKcp } from '../control-planes/kcp.ts';
 import { type StartedRedis, startRedis } from '../control-planes/redis.ts';
 import { type History, recordHistory } from './history.ts';
@@ -47,6 +47,7 @@ export interface Published {
 /** A landscape with a provider in it, and a queue: all that it takes to run the provider. */
 export interface Stage {
   readonly landscape: Landscape;
+  /** Its own. @throws Error where the test brought another */
   readonly redis: StartedRedis;
   readonly provider: Provider;
   /** With what a process of its own finds clusters and queue. */
@@ -77,10 +78,18 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
+/** How a Redis is reached: as the runtime is told in this process, and a process of its own by its environment. */
+export interface StageQueue {
+  readonly settings: RedisSettings;
+  readonly env: Record<string, string>;
+}
+
 export interface StageOptions extends InstallOptions {
   provider: Provider;
   /** Who answers requests; see `createLandscape`. */
   answers?: 'operator' | 'instant';
+  /** A Redis of the test's, which it stops after the stage; default: the stage's own, of one server. */
+  queue?: StageQueue;
   /** Default: everything. */
   log?: Parameters<typeof createLogger>[0];
 }
@@ -88,6 +97,7 @@ export interface StageOptions extends InstallOptions {
 export async function createStage({
   provider,
   answers,
+  queue: given,
   log: level = 'trace',
   ...install
 }: StageOptions): Promise<Stage> {
@@ -100,11 +110,15 @@ export async function createStage({
   started.defer(() => landscape.stop());
   const { platform, onboarding, dir } = landscape;
   await installProvider(landscape, provider, install);
-  const redis = await startRedis({ dir: join(dir, 'redis') });
-  started.defer(() => redis.stop());
+  const own = given ? undefined : await startRedis({ dir: join(dir, 'redis') });
+  started.defer(() => own?.stop());
+  const ownRedis = (): StartedRedis => {
+    if (!own) throw new Error('the Redis is of the test');
+    return own;
+  };
+  const reached = given ?? { settings: { url: ownRedis().url }, env: { REDIS_URL: ownRedis().url } };
 
-  const client = new Redis(redis.url, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
-  client.on('error', () => undefined);
+  const client = openRedis(workerConnection(reached.settings), () => undefined);
   started.defer(() => client.disconnect());
   const keys = queueKeys(provider.name);
   const queues = new Map(
@@ -134,12 +148,14 @@ export async function createStage({
   const running = started.move();
   return {
     landscape,
-    redis,
+    get redis() {
+      return ownRedis();
+    },
     provider,
     env: {
       KUBECONFIG: platform.kubeconfigPath,
       ONBOARDING_KUBECONFIG: onboarding.kubeconfigPath,
-      REDIS_URL: redis.url,
+      ...reached.env,
     },
     steps,
     logFile,
@@ -150,7 +166,7 @@ export async function createStage({
         provider,
         platform: platform.client,
         onboarding: onboarding.client,
-        redis: { url: redis.url },
+        redis: reached.settings,
         providerNamespace: PROVIDER_NAMESPACE,
         log,
         onStep: (step) => steps.push(step),
@@ -199,9 +215,9 @@ export async function createStage({
       });
     },
     async dump() {
-      await redis.command('SAVE');
+      await ownRedis().command('SAVE');
       const copy = join(dir, `dump-${++dumps}.rdb`);
-      copyFileSync(redis.dumpFile, copy);
+      copyFileSync(ownRedis().dumpFile, copy);
       return copy;
     },
     stop: () => running.disposeAsync(),

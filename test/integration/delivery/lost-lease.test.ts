@@ -133,4 +133,17 @@ describe('a lease that is lost', () => {
     expect(await delivery.dueIn()).toBeGreaterThan(70_000);
     expect(seen.map(({ reason }) => reason)).toContain('LeaseLost');
   });
+
+  test('an answer of Redis that fails the job after the invocation ends the lease all the same', async () => {
+    await delivery.startBridge([]);
+    const { seen } = await delivery.startHost(() => Promise.resolve(seen.length > 1 ? done() : failed('no luck')));
+    // Read between the outcome and its settling.
+    await delivery.redis.set(keys.attempts, 'no hash');
+    await delivery.publish();
+    await eventually('it is worked on', () => seen.length === 1);
+    await delivery.redis.del(keys.attempts);
+    await eventually('it is worked on again', () => seen.length === 2, { timeout: 5_000 });
+    expect((seen[1] as Seen).startedAt - (seen[0] as Seen).startedAt).toBeGreaterThan(TIMES.leaseMs / 2);
+    await delivery.quiet();
+  });
 });

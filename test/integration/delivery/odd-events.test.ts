@@ -8,9 +8,10 @@ import {
 import { serviceEvent, toCloudEvent } from '../../../shared/events/service-event.ts';
 import { formatObjectKey } from '../../../shared/model/object-key.ts';
 import { done } from '../../../shared/events/outcome.ts';
+import { UNKNOWN_VERSION_TRIES } from '../../../shared/tuning.ts';
 import { eventually } from '../../support/wait.ts';
-import { keyOf, member, shop } from '../redis-harness.ts';
-import { Delivery, type Seen } from './harness.ts';
+import { keyOf, keys, member, setTimer, shop } from '../redis-harness.ts';
+import { Delivery, gate, type Seen } from './harness.ts';
 
 const delivery = new Delivery();
 
@@ -38,9 +39,43 @@ describe('events that are not as they should be', () => {
     expect(due).toBeGreaterThan(8_000);
     expect(due).toBeLessThanOrEqual(10_000);
     expect(host.seen).toEqual([]);
-    await delivery.state.setTimer(shop, 0);
+    await setTimer(delivery.redis, shop, 0);
     await eventually('it is looked at', () => host.seen.length === 1);
     expect(host.seen[0]).toMatchObject({ functionName: 'resolve-credentials', reason: 'Timer' });
+    await worksOn(host);
+  });
+
+  test('one that came while its object is held is not forgotten with the timer that the holder clears', async () => {
+    await delivery.startBridge([], 0);
+    const { passed, open } = gate();
+    const host = await delivery.startHost(async (_event, _lease, name) => {
+      if (name === 'provider-install') await passed;
+      return done();
+    });
+    await delivery.publish(INSTALL_REQUESTED);
+    await eventually('it is worked on', () => host.seen.length === 1);
+    await addRaw('resolve-credentials', cloudEvent({ type: OBJECT_CHANGED.replace('.v1', '.v2') }));
+    await eventually('it is handed back', () => delivery.logged.some(({ msg }) => msg.endsWith('handed back')));
+    open();
+    await eventually('it is looked at', () => host.of('resolve-credentials').length === 1, { timeout: 5_000 });
+    expect(host.of('resolve-credentials')[0]?.reason).toBe('Parked');
+    await worksOn(host);
+  });
+
+  test('one that comes again and again is of a version that nobody here knows: its object is looked at', async () => {
+    await delivery.startBridge([], 0);
+    const host = await delivery.startHost(() => Promise.resolve(done()));
+    const unknown = cloudEvent({ type: OBJECT_CHANGED.replace('.v1', '.v2') });
+    for (let count = 0; count < UNKNOWN_VERSION_TRIES; count += 1) {
+      await addRaw('resolve-credentials', unknown);
+      await eventually('it is handed back', delivery.dueIn);
+      // A bridge of that version sends it again when the time has come.
+      await delivery.redis.del(keys.timers);
+    }
+    expect(host.seen).toEqual([]);
+    await addRaw('resolve-credentials', unknown);
+    await eventually('it is looked at', () => host.seen.length === 1);
+    expect(host.seen[0]).toMatchObject({ functionName: 'resolve-credentials', reason: 'UnknownVersion' });
     await worksOn(host);
   });
 

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/events/catalogue.ts';
 import { again, done, failed, waiting } from '../../../shared/events/outcome.ts';
 import { eventually } from '../../support/wait.ts';
-import { keyOf, keys, member, shop } from '../redis-harness.ts';
+import { keyOf, keys, member, shop, setTimer } from '../redis-harness.ts';
 import { Delivery, type Seen } from './harness.ts';
 
 const delivery = new Delivery();
@@ -95,7 +95,7 @@ describe('outcomes', () => {
     ['waiting', waiting('x'), [95_000, 144_000]],
   ] as const)('a timer that was set before is replaced by %s', async (_what, outcome, expected) => {
     await delivery.begin();
-    await delivery.state.setTimer(shop, 1_000_000);
+    await setTimer(delivery.redis, shop, 1_000_000);
     const { steps } = await delivery.startHost(() => Promise.resolve(outcome));
     await delivery.publish();
     await eventually('the step is through', () => steps.length === 1);
@@ -107,7 +107,7 @@ describe('outcomes', () => {
 
   test('a pass that goes on leaves the timer alone', async () => {
     await delivery.begin();
-    await delivery.state.setTimer(shop, 1_000_000);
+    await setTimer(delivery.redis, shop, 1_000_000);
     const { steps } = await delivery.startHost(
       () => Promise.resolve(done(TEARDOWN_REQUESTED)),
       ['resolve-credentials'],

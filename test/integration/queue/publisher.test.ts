@@ -17,7 +17,7 @@ import { BullPublisher } from '../../../shared/queue/publisher.ts';
 import { workerConnection } from '../../../shared/queue/redis.ts';
 import { BACKGROUND_PRIORITY, USER_PRIORITY } from '../../../shared/tuning.ts';
 import { eventually } from '../../support/wait.ts';
-import { ignore, keyOf, keys, redisHarness, shop } from '../redis-harness.ts';
+import { ignore, keyOf, keys, redisHarness, shop, setTimer } from '../redis-harness.ts';
 
 const harness = redisHarness('queue-test');
 
@@ -199,7 +199,7 @@ describe('the publisher', () => {
     expect(await otherState.acquire(keyOf('shop', { provider: 'other' }), 'b', 5_000)).toBe(true);
     // Even for the very same key.
     expect(await otherState.acquire(shop, 'b', 5_000)).toBe(true);
-    await harness.state.setTimer(shop, 0);
+    await setTimer(harness.redis, shop, 0);
     expect(await otherState.dueTimers(Date.now() + 1_000, 10)).toEqual([]);
 
     await publisher.publish(event(shop), 'user');

@@ -47,12 +47,31 @@ describe('timers and marks', () => {
     expect(await harness.redis.zcard(keys.timers)).toBe(0);
   });
 
-  test('an object that nobody holds gets a timer, and none that is earlier is put off by it', async () => {
-    await harness.state.setTimer(shop, 60_000);
-    await harness.state.setTimer(shop, 10);
-    await harness.state.setTimer(shop, 60_000);
-    await sleep(15);
-    expect(await harness.state.dueTimers(Date.now(), 10)).toHaveLength(1);
+  describe('an object that is handed back', () => {
+    test('gets a timer, and none that is earlier is put off by it', async () => {
+      for (const afterMs of [60_000, 10, 60_000]) expect(await harness.state.handBack(shop, afterMs)).toBe(true);
+      await sleep(15);
+      expect(await harness.state.dueTimers(Date.now(), 10)).toHaveLength(1);
+    });
+
+    test('and that somebody holds is parked, since the holder may clear the timer', async () => {
+      await harness.state.beginEpoch(0);
+      await harness.state.acquire(shop, 'a', 5_000);
+      expect(await harness.state.handBack(shop, 10)).toBe(true);
+      expect(await harness.state.settle(shop, 'a', { timer: 'clear', attempts: 'clear' })).toBe(1);
+    });
+
+    test('again and again is said to be known to nobody, and from then on anew', async () => {
+      const answers: boolean[] = [];
+      for (let count = 0; count < 8; count += 1) answers.push(await harness.state.handBack(shop, 10));
+      expect(answers).toEqual([true, true, true, false, true, true, true, false]);
+    });
+
+    test('is remembered for a while only', async () => {
+      for (let count = 0; count < 3; count += 1) await harness.state.handBack(shop, 10);
+      await sleep(70);
+      expect(await harness.state.handBack(shop, 10)).toBe(true);
+    });
   });
 
   test('parked objects that somebody holds are left for later', async () => {

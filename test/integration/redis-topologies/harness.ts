@@ -127,24 +127,6 @@ export class Deployment {
   }
 }
 
-/** The rights that README.md gives to users, so that they are those that are tried here. */
-const README = readFileSync(join(import.meta.dirname, '..', '..', '..', 'README.md'), 'utf8');
-const LEAST_RIGHTS = rightsIn(/ACL SETUSER <user> on ><password> ([^`]+)```/);
-export const MORE_RIGHTS_ON_CLUSTER = rightsIn(/besides `([^`]+)` in a\s+Cluster/);
-
-function rightsIn(pattern: RegExp): string {
-  const found = pattern.exec(README)?.[1];
-  if (found === undefined) throw new Error(`README.md does not tell the rights in Redis any more: ${String(pattern)}`);
-  return found.trim().replaceAll(/\s+/g, ' ');
-}
-
-/** Makes a user with no more rights than needed on each of them. */
-export function leastUser(nodes: readonly RedisNode[], more = ''): Pick<RedisSettings, 'username' | 'password'> {
-  const rights = `${LEAST_RIGHTS.replace('<provider>', PROVIDER)} ${more}`.trim().split(' ');
-  for (const node of nodes) expect(node.cli('ACL', 'SETUSER', 'least', 'on', '>secret', ...rights)).toBe('OK');
-  return { username: 'least', password: 'secret' };
-}
-
 /** What was asked for in vain, except for CONFIG: what it tells is seen elsewhere then. */
 export function refused(node: RedisNode): string[] {
   const log = node.cli('ACL', 'LOG').matchAll(/^object\n(.*)$/gm);

@@ -3,9 +3,10 @@ import { INSTALL_REQUESTED, OBJECT_CHANGED } from '../../../shared/events/catalo
 import { done } from '../../../shared/events/outcome.ts';
 import { startWatched, type Watched } from '../../control-planes/redis-servers.ts';
 import { createRunFolder } from '../../support/run-folder.ts';
+import { leastUser } from '../../support/redis-users.ts';
 import { eventually } from '../../support/wait.ts';
-import { keyOf } from '../redis-harness.ts';
-import { Deployment, expectWholeFlow, leastUser, refused } from './harness.ts';
+import { keyOf, PROVIDER } from '../redis-harness.ts';
+import { Deployment, expectWholeFlow, refused } from './harness.ts';
 
 const folder = createRunFolder('redis-sentinel');
 let servers: Watched;
@@ -15,7 +16,7 @@ beforeAll(async () => {
   servers = await startWatched(folder.path, 'work');
   const nodes = servers.sentinels.map(({ host, port }) => ({ host, port }));
   const sentinel = { nodes, master: 'work', password: 'guard' };
-  const user = leastUser([servers.master, servers.replica]);
+  const user = leastUser([servers.master, servers.replica], PROVIDER);
   deployment = await Deployment.start({ sentinel, ...user }, folder.path);
 });
 

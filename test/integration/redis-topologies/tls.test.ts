@@ -4,8 +4,10 @@ import { openRedis, senderConnection } from '../../../shared/queue/redis.ts';
 import type { RedisSettings } from '../../../shared/queue/redis-settings.ts';
 import { startRedisWithTls } from '../../control-planes/redis-servers.ts';
 import { createRunFolder } from '../../support/run-folder.ts';
+import { leastUser } from '../../support/redis-users.ts';
 import { eventually } from '../../support/wait.ts';
-import { Deployment, expectWholeFlow, leastUser, refused } from './harness.ts';
+import { PROVIDER } from '../redis-harness.ts';
+import { Deployment, expectWholeFlow, refused } from './harness.ts';
 
 const folder = createRunFolder('redis-tls');
 let server: Awaited<ReturnType<typeof startRedisWithTls>>;
@@ -17,7 +19,7 @@ beforeAll(async () => {
   const { ca, client } = server.files;
   settings = {
     url: `rediss://${server.host}:${server.port}`,
-    ...leastUser([server]),
+    ...leastUser([server], PROVIDER),
     ca: readFileSync(ca.cert, 'utf8'),
     cert: readFileSync(client.cert, 'utf8'),
     key: readFileSync(client.key, 'utf8'),
