@@ -94,6 +94,11 @@ export class DeliveryState {
     return (await this.#redis.handBack(...keys, member, due, UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
   }
 
+  /** For an object that is not worked on now; a timer that is due earlier stays. */
+  async setTimer(key: ObjectKey, afterMs: number): Promise<void> {
+    await this.#redis.zadd(this.#keys.timers, 'LT', Date.now() + Math.round(afterMs), formatObjectKey(key));
+  }
+
   async dueTimers(now: number, limit: number): Promise<Due[]> {
     return pairs(await this.#redis.zrangebyscore(this.#keys.timers, 0, now, 'WITHSCORES', 'LIMIT', 0, limit));
   }
