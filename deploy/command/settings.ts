@@ -60,7 +60,7 @@ const VARIABLES = z.object({
     .transform((value) => value === 'true'),
   ...REDIS_VARIABLES,
   /** Address of kcp in the kubeconfigs that providers get; default: that of the runtime's own kcp kubeconfig. */
-  KCP_EXTERNAL_URL: z.url({ protocol: /^https$/ }).optional(),
+  KCP_EXTERNAL_URL: z.url({ protocol: /^https$/, error: 'expected https://host[:port]' }).optional(),
   /** Life of the tokens for kcp workspaces; kcp grants ten minutes or more. */
   TOKEN_LIFE: duration(DEFAULT_WORKSPACE_TUNING.tokenLifeSeconds * 1_000, Number.POSITIVE_INFINITY, 600_000),
   /** They are renewed after this part of their life. */
