@@ -46,8 +46,6 @@ export interface BridgeOptions {
 export interface Bridge {
   /** Why the bridge isn't ready; empty when it is. */
   ready(): string[];
-  /** Whether the process is worth keeping: true until it is stopped, whatever can't be reached. */
-  healthy(): boolean;
   stats(): BridgeStats;
   /** Stops watching and sending. What wasn't sent is found again by the next start. */
   stop(): Promise<void>;
@@ -71,7 +69,6 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
   for (const part of parts) part.start?.();
   return Promise.resolve({
     ready: () => (stopped ? ['stopped'] : parts.flatMap((part) => part.problems?.() ?? [])),
-    healthy: () => !stopped,
     stats: () => sumOfStats(parts.map((part) => part.stats?.() ?? {})),
     async stop() {
       stopped = true;

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { KubeClient } from '../../shared/kube/ports.ts';
+import { parseBindAddress } from './bind-address.ts';
 import { serveHealth } from './health.ts';
 import type { Metrics } from './metrics.ts';
-import { serveMetrics } from './metrics-server.ts';
+import { checkMetrics, type MetricsAddress, serveMetrics } from './metrics-server.ts';
 import type { PublishPort } from './publish-endpoint.ts';
 import type { CommonOptions } from './setup.ts';
 import { toldToEnd } from './shutdown.ts';
@@ -29,17 +30,27 @@ export interface Attended {
   log: Logger;
 }
 
+/**
+ * Before anything is begun.
+ * @throws RuntimeError `INVALID_SETTINGS` naming the flag and the remedy
+ */
+export function checkAttended(options: AttendedOptions, needs: { knowsCluster: boolean; publish?: boolean }): void {
+  parseBindAddress(options.healthProbeBindAddress);
+  checkMetrics(metricsAddress(options), needs);
+}
+
+function metricsAddress(options: AttendedOptions): MetricsAddress {
+  const { metricsBindAddress: address, metricsSecure: secure } = options;
+  const { metricsCertPath: folder, metricsCertName: cert, metricsCertKey: key } = options;
+  return { address, secure, certificate: folder === undefined ? undefined : { folder, cert, key } };
+}
+
 /** Answers probes and serves metrics until the process is told to end. */
 export async function attend(options: AttendedOptions, attended: Attended): Promise<void> {
-  const { problems, log } = attended;
+  const { log } = attended;
+  const metricsServer = await serveMetrics({ ...attended, ...metricsAddress(options) });
+  const problems = (): string[] => [...(metricsServer?.problems() ?? []), ...attended.problems()];
   const health = await serveHealth(options.healthProbeBindAddress, problems);
-  const { metricsCertPath: folder, metricsCertName: cert, metricsCertKey: key } = options;
-  const metricsServer = await serveMetrics({
-    ...attended,
-    address: options.metricsBindAddress,
-    secure: options.metricsSecure,
-    certificate: folder === undefined ? undefined : { folder, cert, key },
-  });
   log.info({ environment: options.environment }, 'started');
   await toldToEnd();
   log.info('stopping');

@@ -1,15 +1,16 @@
-import { TokenFile } from '../../functions/host/bearer.ts';
 import { createDispatcher, type RunningDispatcher } from '../../functions/host/dispatcher.ts';
 import { dispatcherTimes } from '../../functions/host/dispatcher-times.ts';
 import type { Invoke } from '../../functions/host/deliver.ts';
 import { RuntimeError } from '../../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
-import { attend, type AttendedOptions } from './attend.ts';
+import { authorityProblem } from '../../shared/kube/pem.ts';
+import { attend, type AttendedOptions, checkAttended } from './attend.ts';
 import { createMetrics } from './metrics.ts';
 import { openQueue } from './queue.ts';
 import { concurrencyOf, jobSettings, redisSettings } from './settings.ts';
-import { settingsFile } from './settings-file.ts';
+import { refuse, settingsFile } from './settings-file.ts';
 import { setUpProcess } from './setup.ts';
+import { tokenFile } from './token-file.ts';
 import { leaseTimes, startWorkers } from './workers.ts';
 
 export interface DispatchOptions extends AttendedOptions {
@@ -21,13 +22,15 @@ export interface DispatchOptions extends AttendedOptions {
 
 /** `service-provider dispatch`: takes jobs of the named functions and sends them to where those are served. */
 export async function dispatch(options: DispatchOptions): Promise<void> {
-  const { env, name, log } = await setUpProcess(options, { redis: true });
+  const { env, name, files, log } = await setUpProcess(options, { redis: true });
+  checkAttended(options, { knowsCluster: false });
   const addresses = functionAddresses(options.to);
   const redis = redisSettings(env);
+  const token = await tokenFile(options.tokenFile, files);
+  const ca = options.caFile === undefined ? undefined : settingsFile(options.caFile, '--ca-file');
+  refuse('--ca-file', authorityProblem(ca));
   const queue = openQueue(redis, name, log);
   const metrics = createMetrics(name);
-  const token = options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile);
-  const ca = options.caFile === undefined ? undefined : settingsFile(options.caFile, '--ca-file');
   const stopping = new AbortController();
   const dispatchers = new Map<FunctionName, RunningDispatcher>();
   for (const [functionName, address] of addresses)
@@ -59,7 +62,8 @@ export async function dispatch(options: DispatchOptions): Promise<void> {
     () => stopping.abort(),
   );
   metrics.watch(async () => ({ queue: await queue.stats(), bridge: undefined }));
-  await attend(options, { provider: name, platform: undefined, metrics, problems: queue.problems, log });
+  const problems = (): string[] => [...files.problems(), ...queue.problems()];
+  await attend(options, { provider: name, platform: undefined, metrics, problems, log });
   await workers.stop();
   await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.close()));
   await queue.close();

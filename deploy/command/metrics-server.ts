@@ -1,26 +1,36 @@
-import { unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:https';
 import { join } from 'node:path';
 import type { FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { plainFastify } from '../../functions/host/plain-fastify.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
+import { pairProblem } from '../../shared/kube/pem.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { parseBindAddress } from './bind-address.ts';
 import { mayAccess } from './metrics-access.ts';
 import { type PublishPort, servePublish } from './publish-endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
-import { settingsFile } from './settings-file.ts';
-import { CERTIFICATE_LOOK_MS } from './tuning.ts';
+import { refuse, settingsFile } from './settings-file.ts';
+import { FILE_LOOK_MS } from './tuning.ts';
 
-export interface MetricsServerOptions {
+/** Where metrics are served, and how. */
+export interface MetricsAddress {
   /** As of `--metrics-bind-address`. */
   address: string;
   /** HTTPS, and only for whom the platform cluster lets get `/metrics`. */
   secure: boolean;
   /** Folder and names of certificate and key; without it we make our own. */
-  certificate: { folder: string; cert: string; key: string } | undefined;
+  certificate: CertificateFiles | undefined;
+}
+
+interface CertificateFiles {
+  folder: string;
+  cert: string;
+  key: string;
+}
+
+export interface MetricsServerOptions extends MetricsAddress {
   provider: string;
   /** Says who may read; undefined: this process knows no cluster, and serves without `secure` alone. */
   platform: KubeClient | undefined;
@@ -31,15 +41,19 @@ export interface MetricsServerOptions {
 }
 
 export interface MetricsServer {
+  /** Why the certificate can't be read again; empty when it can. */
+  problems(): string[];
   close(): Promise<void>;
 }
 
-/** Serves `/metrics`. */
-export async function serveMetrics(options: MetricsServerOptions): Promise<MetricsServer | undefined> {
-  const { address, secure, certificate, provider, platform, metrics, publish, log } = options;
+/** @throws RuntimeError `INVALID_SETTINGS` naming the flag and the remedy */
+export function checkMetrics(
+  { address, secure, certificate }: MetricsAddress,
+  { knowsCluster, publish = false }: { knowsCluster: boolean; publish?: boolean },
+): ReturnType<typeof parseBindAddress> {
   const bind = parseBindAddress(address, '--metrics-bind-address');
   if (!bind) return undefined;
-  if (secure && !platform)
+  if (secure && !knowsCluster)
     throw new RuntimeError(
       'INVALID_SETTINGS',
       '--metrics-secure: this command knows no cluster that could say who may read; set it to false',
@@ -49,8 +63,18 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
       'INVALID_SETTINGS',
       '--publish-endpoint: needs --metrics-secure, which says who may publish',
     );
-  const read = (): KeyPair => (certificate ? readCertificate(certificate) : selfSignedCertificate(provider));
-  const server = secure ? plainFastify({ https: read() } as FastifyServerOptions) : plainFastify();
+  if (secure && certificate) readCertificate(certificate);
+  return bind;
+}
+
+/** Serves `/metrics`. */
+export async function serveMetrics(options: MetricsServerOptions): Promise<MetricsServer | undefined> {
+  const { secure, provider, platform, metrics, publish, log } = options;
+  const bind = checkMetrics(options, { knowsCluster: platform !== undefined, publish: publish !== undefined });
+  if (!bind) return undefined;
+  const certificate = secure ? options.certificate : undefined;
+  let pair = certificate ? readCertificate(certificate) : selfSignedCertificate(provider);
+  const server = secure ? plainFastify({ https: pair } as FastifyServerOptions) : plainFastify();
   if (secure && platform)
     server.addHook('onRequest', async (request, reply) => {
       const what = { path: request.url.split('?')[0] ?? '', verb: request.method.toLowerCase() };
@@ -63,26 +87,38 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
   server.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   if (publish) servePublish(server, publish);
   await server.listen(bind);
-  const file = secure && certificate ? join(certificate.folder, certificate.cert) : undefined;
-  if (file)
-    watchFile(file, { interval: CERTIFICATE_LOOK_MS, persistent: false }, () => {
-      try {
-        (server.server as unknown as Server).setSecureContext(read());
-        log.info('the certificate for metrics was replaced');
-      } catch (error) {
-        // Half written; the next look finds it whole.
-        log.warn({ problem: messageOf(error) }, 'the certificate for metrics stays the earlier one');
-      }
-    });
+  let problem: string | undefined;
+  const look = (files: CertificateFiles): void => {
+    try {
+      const now = readCertificate(files);
+      problem = undefined;
+      if (now.cert === pair.cert && now.key === pair.key) return;
+      (server.server as unknown as Server).setSecureContext(now);
+      pair = now;
+      log.info('the certificate for metrics was replaced');
+    } catch (error) {
+      // Half written, or away for the moment: the next look may find it whole.
+      const told = problem === messageOf(error);
+      problem = messageOf(error);
+      if (!told) log.warn({ problem }, 'the certificate for metrics stays the earlier one');
+    }
+  };
+  const looking = certificate ? setInterval(() => look(certificate), FILE_LOOK_MS).unref() : undefined;
   return {
+    problems: () => (problem === undefined ? [] : [problem]),
     async close() {
-      if (file) unwatchFile(file);
+      clearInterval(looking);
       await server.close();
     },
   };
 }
 
-function readCertificate({ folder, cert, key }: { folder: string; cert: string; key: string }): KeyPair {
-  const read = (name: string): string => settingsFile(join(folder, name), `--metrics-cert-path ${folder}`);
-  return { cert: read(cert), key: read(key) };
+function readCertificate({ folder, cert: certName, key: keyName }: CertificateFiles): KeyPair {
+  const setting = `--metrics-cert-path ${folder}`;
+  const pair = {
+    cert: settingsFile(join(folder, certName), setting),
+    key: settingsFile(join(folder, keyName), setting),
+  };
+  refuse(`${setting}: ${certName} and ${keyName}`, pairProblem(pair.cert, pair.key));
+  return pair;
 }

@@ -1,6 +1,7 @@
 import { type OnboardingUse, orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { HttpKubeClient } from '../../shared/kube/client.ts';
+import { redact } from '../../shared/redact.ts';
 import { givenOnboarding, type Setup } from './setup.ts';
 import { ONBOARDING_RETRY_MS } from './tuning.ts';
 
@@ -14,22 +15,30 @@ export interface Onboarding {
 
 /** Access to the onboarding cluster, given or ordered, for a command that ends. Rejects when the signal fires before. */
 export function onboardingFor(setup: Setup, use: OnboardingUse, signal: AbortSignal): Promise<HttpKubeClient> {
-  return givenOnboarding(setup.env) ?? orderOnboarding(setup, use, signal);
+  return givenOnboarding(setup) ?? orderOnboarding(setup, use, signal);
 }
 
-/** The same for one that runs: waited for in the background, and ordered again when that fails. */
-export function openOnboarding(setup: Setup): Onboarding {
-  const { env, log } = setup;
+/**
+ * The same for one that runs: what is ordered is waited for in the background, and ordered again when that fails.
+ * @throws RuntimeError `INVALID_SETTINGS` where what is given can't be used
+ */
+export async function openOnboarding(setup: Setup): Promise<Onboarding> {
+  const given = await givenOnboarding(setup);
+  if (given) return { client: given, problems: () => [], stop: () => undefined };
+  const { log } = setup;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const ready =
-    givenOnboarding(env) ??
-    retried(
-      () => orderOnboarding(setup, 'run', signal),
-      (error) => log.warn({ err: { message: messageOf(error) } }, 'onboarding cluster'),
-      signal,
-    );
-  let problems = ['no access to the onboarding cluster yet'];
+  const missing = 'no access to the onboarding cluster yet';
+  let problems = [missing];
+  const ready = retried(
+    () => orderOnboarding(setup, 'run', signal),
+    (error) => {
+      const message = redact(messageOf(error));
+      problems = [`${missing}: ${message}`];
+      log.warn({ err: { message } }, 'onboarding cluster');
+    },
+    signal,
+  );
   ready.then(
     () => (problems = []),
     () => undefined, // given up

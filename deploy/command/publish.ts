@@ -1,5 +1,4 @@
 import { text as textOf } from 'node:stream/consumers';
-import { TokenFile } from '../../functions/host/bearer.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { httpEvent } from '../../shared/events/http-event.ts';
 import type { Outcome } from '../../shared/events/outcome.ts';
@@ -30,6 +29,8 @@ export async function publish(options: PublishOptions): Promise<void> {
   const timeoutMs = parseGoDuration(options.timeout);
   if (!timeoutMs || timeoutMs < 0)
     throw new RuntimeError('INVALID_SETTINGS', `--timeout ${options.timeout}: expected a duration such as 2m`);
+  if (options.address !== undefined && !/^https?:\/\/./.test(options.address))
+    throw new RuntimeError('INVALID_SETTINGS', `--address ${options.address}: expected http[s]://host[:port][/path]`);
   const setup = await setUpProcess(options, { redis: options.address === undefined });
   const events = await eventsToSend(options, setup);
   const outcomes =
@@ -116,7 +117,7 @@ async function toQueue(
 }
 
 async function toAddress(events: readonly ServiceEvent[], address: string, tokenFile?: string): Promise<Outcome[]> {
-  const token = tokenFile === undefined ? undefined : await new TokenFile(tokenFile).read();
+  const token = tokenFile === undefined ? undefined : settingsFile(tokenFile, '--token-file').trim();
   const outcomes: Outcome[] = [];
   for (const event of events) {
     const headers = { ...httpEvent(event).headers, ...(token ? { authorization: `Bearer ${token}` } : {}) };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RedisAddress, redisServer, type RedisSettings } from '../../shared/queue/redis-settings.ts';
-import { settingsFile } from './settings-file.ts';
+import { authorityProblem, pairProblem } from '../../shared/kube/pem.ts';
+import { refuse as refuseSetting, settingsFile } from './settings-file.ts';
 
 const text = z.string().min(1).optional();
 
@@ -89,6 +90,8 @@ export function redisSettings(env: RedisEnvironment): RedisSettings {
     cert: file('REDIS_CERT_FILE'),
     key: file('REDIS_KEY_FILE'),
   };
-  redisServer(settings);
+  redisServer(settings, env.REDIS_URL_FILE === undefined ? 'REDIS_URL' : 'REDIS_URL_FILE');
+  refuseSetting('REDIS_CA_FILE', authorityProblem(settings.ca));
+  refuseSetting('REDIS_CERT_FILE and REDIS_KEY_FILE', pairProblem(settings.cert, settings.key));
   return settings;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { dispatcherTimes } from '../../functions/host/dispatcher-times.ts';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
-import { attend, type AttendedOptions } from './attend.ts';
+import { attend, type AttendedOptions, checkAttended } from './attend.ts';
 import { startRuntime } from './compose.ts';
 import { createMetrics } from './metrics.ts';
 import { openOnboarding } from './onboarding.ts';
@@ -25,16 +25,18 @@ export interface Parts {
 /** `service-provider run`, `bridge` or `function <name>`: until SIGTERM or SIGINT. */
 export async function run(parts: Parts, options: RunOptions): Promise<void> {
   const setup = await setUp(options, { redis: true });
-  const { env, provider, platform, log } = setup;
+  const { env, provider, platform, files, log } = setup;
+  checkAttended(options, { knowsCluster: true, publish: options.publishEndpoint });
+  const redis = redisSettings(env);
   const metrics = createMetrics(provider.name);
-  const onboarding = openOnboarding(setup);
+  const onboarding = await openOnboarding(setup);
   const times = leaseTimes(env.LEASE_DURATION);
   const running = await startRuntime({
     ...parts,
     provider,
     platform,
     onboarding: onboarding.client,
-    redis: redisSettings(env),
+    redis,
     ...functionSettings(env),
     ...jobSettings(env),
     leaseMs: times.leaseMs,
@@ -48,7 +50,7 @@ export async function run(parts: Parts, options: RunOptions): Promise<void> {
     log,
   });
   metrics.watch(running.stats);
-  const problems = (): string[] => [...onboarding.problems(), ...running.ready()];
+  const problems = (): string[] => [...files.problems(), ...onboarding.problems(), ...running.ready()];
   const publish = options.publishEndpoint ? { provider: provider.name, publish: running.publish } : undefined;
   await attend(options, { provider: provider.name, platform, metrics, publish, problems, log });
   onboarding.stop();

@@ -1,11 +1,11 @@
 import { FunctionRuntime } from '../../functions/runtime.ts';
-import { TokenFile } from '../../functions/host/bearer.ts';
 import { createFunctionServer } from '../../functions/host/server.ts';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
 import { parseBindAddress } from './bind-address.ts';
 import { openOnboarding } from './onboarding.ts';
 import { concurrencyOf, functionSettings } from './settings.ts';
 import { type CommonOptions, setUp } from './setup.ts';
+import { tokenFile } from './token-file.ts';
 import { toldToEnd } from './shutdown.ts';
 import { DEFAULT_SERVE_ADDRESS, SHUTDOWN_PATIENCE_MS } from './tuning.ts';
 
@@ -20,10 +20,12 @@ export interface ServeOptions extends CommonOptions {
  */
 export async function serve(functionName: FunctionName, options: ServeOptions): Promise<void> {
   const setup = await setUp(options, { redis: false });
-  const { env, provider, platform, log } = setup;
+  const { env, provider, platform, files, log } = setup;
   // Knative says by PORT where it expects the service.
   const address = options.bindAddress ?? (env.PORT === undefined ? DEFAULT_SERVE_ADDRESS : `:${env.PORT}`);
-  const onboarding = openOnboarding(setup);
+  const bind = parseBindAddress(address, '--bind-address');
+  const token = await tokenFile(options.tokenFile, files);
+  const onboarding = await openOnboarding(setup);
   const runtime = new FunctionRuntime({
     provider,
     platform,
@@ -37,11 +39,10 @@ export async function serve(functionName: FunctionName, options: ServeOptions): 
     invoke: (event, hold) => runtime.invoke(functionName, event, hold),
     concurrency: concurrencyOf(env, functionName),
     holdMs: env.RUN_LIMIT,
-    token: options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile),
-    problems: onboarding.problems,
+    token,
+    problems: () => [...files.problems(), ...onboarding.problems()],
     log,
   });
-  const bind = parseBindAddress(address, '--bind-address');
   const port = bind && (await server.listen(bind));
   log.info({ function: functionName, port }, 'started');
   await toldToEnd();

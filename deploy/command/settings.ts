@@ -61,7 +61,7 @@ const VARIABLES = z.object({
     .transform((value) => value === 'true'),
   ...REDIS_VARIABLES,
   /** Address of kcp in the kubeconfigs that providers get; default: that of the runtime's own kcp kubeconfig. */
-  KCP_EXTERNAL_URL: z.url({ protocol: /^https$/ }).optional(),
+  KCP_EXTERNAL_URL: z.url({ protocol: /^https$/, error: 'expected https://host[:port]' }).optional(),
   /** Authority of that address, PEM; default: that of the runtime's own kcp kubeconfig. */
   KCP_EXTERNAL_CA_FILE: text,
   /** Name in that address' certificate, where it isn't its host. */

@@ -7,8 +7,8 @@ export const SHUTDOWN_LIMIT_MS = 15_000;
 export const DEFAULT_CONCURRENCY = 20;
 /** As long as the template of Go providers waits. The operator starts the Job anew when it has failed. */
 export const INIT_TIMEOUT_MS = 30 * 60_000;
-/** Certificates are replaced before they end. */
-export const CERTIFICATE_LOOK_MS = 10_000;
+/** How often files are looked at that are replaced while the process runs; certificates are before they end. */
+export const FILE_LOOK_MS = 10_000;
 export const ORPHANS_ACCESS_TIMEOUT_MS = 60_000;
 /** Below this a lease or lock would end while its holder waits for an answer. */
 export const SHORTEST_DURATION_MS = 1_000;

@@ -8,27 +8,33 @@ export function bearerOf(authorization: string | undefined): string | undefined 
   return /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1];
 }
 
-/** A token in a file that may be replaced at any time; read again after some seconds. */
+/**
+ * A token in a file that may be replaced at any time; read again after some seconds. While the file can't be read, the
+ * token that it held last stays in use.
+ */
 export class TokenFile {
   readonly #path: string;
-  #token: { readonly value: string; readonly until: number } | undefined;
+  #token: { readonly value: string; until: number } | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** @throws RuntimeError `INVALID_SETTINGS` where the file can't be read, or holds nothing */
+  /** @throws RuntimeError `INVALID_SETTINGS` where the file could never be read, or holds nothing */
   async read(): Promise<string> {
-    if (this.#token && Date.now() < this.#token.until) return this.#token.value;
-    const value = await readFile(this.#path, 'utf8').then(
-      (text) => text.trim(),
-      (error: unknown) => {
-        throw new RuntimeError('INVALID_SETTINGS', `token file: ${messageOf(error)}`);
-      },
-    );
-    if (value === '') throw new RuntimeError('INVALID_SETTINGS', `token file: ${this.#path} is empty`);
-    this.#token = { value, until: Date.now() + TOKEN_READ_MS };
-    return value;
+    const before = this.#token;
+    if (before && Date.now() < before.until) return before.value;
+    const until = Date.now() + TOKEN_READ_MS;
+    try {
+      const value = (await readFile(this.#path, 'utf8')).trim();
+      if (value === '') throw new Error(`${this.#path} is empty`);
+      this.#token = { value, until };
+      return value;
+    } catch (error) {
+      if (!before) throw new RuntimeError('INVALID_SETTINGS', `token file: ${messageOf(error)}`, { cause: error });
+      before.until = until;
+      return before.value;
+    }
   }
 
   /** Whether an `Authorization` header has this token; takes as long for any wrong one. */

@@ -13,23 +13,24 @@ import type { Verdict } from '../step/verdict.ts';
 import { MAX_REQUEST_STEPS } from '../tuning.ts';
 
 export async function observeRequest(platform: KubeClient, desired: DesiredRequest): Promise<ObservedRequest> {
-  const getAccess = () => platform.get<AccessRequest>(ACCESS_REQUESTS, desired.name, desired.namespace);
-  const getCluster = (name: string, namespace: string) =>
-    platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace);
-  if (desired.cluster.kind !== 'order') {
-    const { kind, reference } = desired.cluster;
-    const accessRequest = await getAccess();
-    // Once there is an AccessRequest, nothing is decided by what it refers to any more.
-    if (accessRequest) return { accessRequest, clusterRequest: undefined };
-    return kind === 'request'
-      ? { accessRequest, clusterRequest: await getCluster(reference.name, reference.namespace) }
-      : {
-          accessRequest,
-          clusterRequest: undefined,
-          cluster: await platform.get(CLUSTERS, reference.name, reference.namespace),
-        };
-  }
-  const [clusterRequest, accessRequest] = await Promise.all([getCluster(desired.name, desired.namespace), getAccess()]);
+  const own = await observeOwn(platform, desired);
+  // Once there is an AccessRequest, nothing is decided by what it refers to any more.
+  if (desired.cluster.kind === 'order' || own.accessRequest) return own;
+  const { kind, reference } = desired.cluster;
+  return kind === 'request'
+    ? { ...own, clusterRequest: await platform.get(CLUSTER_REQUESTS, reference.name, reference.namespace) }
+    : { ...own, cluster: await platform.get(CLUSTERS, reference.name, reference.namespace) };
+}
+
+/** The requests that bear our name. */
+async function observeOwn(
+  platform: KubeClient,
+  { cluster, name, namespace }: DesiredRequest,
+): Promise<ObservedRequest> {
+  const [clusterRequest, accessRequest] = await Promise.all([
+    cluster.kind === 'order' ? platform.get<ClusterRequest>(CLUSTER_REQUESTS, name, namespace) : undefined,
+    platform.get<AccessRequest>(ACCESS_REQUESTS, name, namespace),
+  ]);
   return { clusterRequest, accessRequest };
 }
 
@@ -39,12 +40,19 @@ export async function judgeRequest(
   desired: DesiredRequest,
   annotation: string,
 ): Promise<Verdict> {
-  const observed = await observeRequest(platform, desired);
+  const observed = await observeOwn(platform, desired);
   const going = beingRemoved(desired, observed);
   if (going) return terminating(going);
+  const due = (what: string): Verdict => ({
+    state: 'waiting',
+    reason: REASON.requestKeepsChanging,
+    message: `${what} is due`,
+  });
+  // Whether what it would refer to exists is for whoever makes it to look at.
+  if (desired.cluster.kind !== 'order' && !observed.accessRequest)
+    return desired.access ? due('create-access-request') : { state: 'ordered' };
   const action = decideRequest(desired, observed, annotation);
-  if (action.do === 'conclude') return action.verdict;
-  return { state: 'waiting', reason: REASON.requestKeepsChanging, message: `${action.do} is due` };
+  return action.do === 'conclude' ? action.verdict : due(action.do);
 }
 
 /**

@@ -34,9 +34,12 @@ export interface RedisServer {
   tls: { ca?: string; cert?: string; key?: string } | undefined;
 }
 
-/** @throws RuntimeError `INVALID_SETTINGS` for an address that is none, or certificates that would not be used */
-export function redisServer(settings: RedisSettings): RedisServer {
-  const url = settings.url === undefined ? undefined : parseUrl(settings.url);
+/**
+ * @param urlSetting what gave the address, for the error
+ * @throws RuntimeError `INVALID_SETTINGS` for an address that is none, or certificates that would not be used
+ */
+export function redisServer(settings: RedisSettings, urlSetting = 'REDIS_URL'): RedisServer {
+  const url = settings.url === undefined ? undefined : parseUrl(settings.url, urlSetting);
   const encrypted = settings.tls === true || url?.protocol === 'rediss:';
   const files = { REDIS_CA_FILE: settings.ca, REDIS_CERT_FILE: settings.cert, REDIS_KEY_FILE: settings.key };
   const unused = Object.entries(files).find(([, pem]) => pem !== undefined);
@@ -73,15 +76,20 @@ function isLocal(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
 }
 
-function parseUrl(text: string): URL {
+function parseUrl(text: string, setting: string): URL {
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    throw invalid('REDIS_URL: not an address; expected redis://host:6379 or rediss://…');
+    throw invalid(`${setting}: not an address; expected redis://host:6379 or rediss://…`);
   }
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:')
-    throw invalid(`REDIS_URL: ${url.protocol} is not supported; use redis: or rediss:`);
+    throw invalid(`${setting}: ${url.protocol} is not supported; use redis: or rediss:`);
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    throw invalid(`${setting}: user or password is not percent-encoded; write % as %25`);
+  }
   return url;
 }
 

@@ -59,17 +59,6 @@ const ON_KEYS: Readonly<Record<string, readonly (string | number)[]>> = {
   zscore: ['m'],
 };
 
-/** The commands that are tried: all that a process needs. */
-export const NEEDED_COMMANDS: readonly string[] = [
-  ...Object.keys(ON_KEYS),
-  'rpoplpush',
-  'time',
-  'eval',
-  'evalsha',
-  'bzpopmin',
-  'xread',
-].toSorted();
-
 /** Answers with a row of command and error for each that was refused. A script is refused where the caller would be. */
 const TRY_ALL = `
 local key = KEYS[1]

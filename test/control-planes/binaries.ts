@@ -20,6 +20,7 @@ const SOURCES = {
     package: 'github.com/openmcp-project/openmcp-operator/cmd/openmcp-operator',
     firstBuildMinutes: 5,
   },
+  kustomize: { module: 'kustomize', package: 'sigs.k8s.io/kustomize/kustomize/v5', firstBuildMinutes: 1 },
 } as const satisfies Record<string, BinarySource>;
 
 export type BinaryName = keyof typeof SOURCES;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { clientFor } from '../../shared/kube/connect.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { formatKubeconfig, type ClusterCredentials } from '../../shared/kube/kubeconfig.ts';
+import { auditIn } from './audit.ts';
 import { findBinary } from './binaries.ts';
 import { freePort } from './ports.ts';
 import { startProcess, type ManagedProcess } from './processes.ts';
@@ -18,6 +19,8 @@ export interface KubeApiserver {
   readonly kubeconfigPath: string;
   readonly apiserver: ManagedProcess;
   readonly etcd: ManagedProcess;
+  /** What it wrote down, where that was asked for. */
+  readonly auditLog: string;
   stop(): Promise<void>;
 }
 
@@ -28,12 +31,18 @@ export interface KubeApiserverOptions {
    * default ServiceAccounts appear.
    */
   controllerManager?: boolean;
+  /** Write down who asks for what. */
+  audit?: boolean;
+  /** Further flags of the server. */
+  args?: readonly string[];
 }
 
 /** Starts a plain Kubernetes API: etcd, kube-apiserver, and on demand kube-controller-manager, without any node. */
 export async function startKubeApiserver({
   dir,
   controllerManager = false,
+  audit = false,
+  args = [],
 }: KubeApiserverOptions): Promise<KubeApiserver> {
   mkdirSync(dir, { recursive: true });
   const started: ManagedProcess[] = [];
@@ -44,14 +53,24 @@ export async function startKubeApiserver({
   try {
     const etcd = await startEtcd(dir);
     started.push(etcd.process);
-    const { apiserver, credentials } = await startApiserver(dir, etcd.url);
+    const written = auditIn(dir);
+    const { apiserver, credentials } = await startApiserver(dir, etcd.url, [...(audit ? written.args : []), ...args]);
     started.push(apiserver);
     const kubeconfigPath = join(dir, 'admin.kubeconfig');
     writeFileSync(kubeconfigPath, formatKubeconfig(credentials), { mode: 0o600 });
     if (controllerManager) started.push(await startControllerManager(dir, kubeconfigPath, credentials));
     const admin = clientFor(credentials);
     const { server } = credentials;
-    return { server, admin, adminCredentials: credentials, kubeconfigPath, apiserver, etcd: etcd.process, stop };
+    return {
+      server,
+      admin,
+      adminCredentials: credentials,
+      kubeconfigPath,
+      apiserver,
+      etcd: etcd.process,
+      auditLog: written.log,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -82,6 +101,7 @@ async function startEtcd(dir: string): Promise<{ process: ManagedProcess; url: s
 async function startApiserver(
   dir: string,
   etcd: string,
+  args: readonly string[],
 ): Promise<{ apiserver: ManagedProcess; credentials: ClusterCredentials }> {
   const port = await freePort();
   const server = `https://127.0.0.1:${port}`;
@@ -106,6 +126,7 @@ async function startApiserver(
       `--token-auth-file=${join(dir, 'tokens.csv')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--allow-privileged=true',
+      ...args,
     ],
     logFile: join(dir, 'kube-apiserver.log'),
     ready: async () => existsSync(certificate) && (await isReady(credentials())),

@@ -117,6 +117,8 @@ test('a process without its queue says that it is not ready, and is ready again 
     return answer.status === 503 && answer.text();
   });
   expect(problem).toMatch(/Redis is not connected/);
+  // Another process could do no more.
+  expect((await fetch(service.readyUrl.replace('readyz', 'healthz'))).status).toBe(200);
   await stage.redis.restartEmpty();
   await eventually('it is ready again', async () => (await fetch(service?.readyUrl ?? '')).status === 200);
   await service.stop();

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
-import { NAMESPACES } from '../../shared/kube/resources.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { workspaceNamespace } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
@@ -25,6 +24,7 @@ import { PROJECT } from '../support/stage.ts';
 const NAMESPACE = 'foo-system';
 const NAME = 'cp';
 const OVERLAYS = ['worker', 'worker-hpa', 'knative', 'operator', 'kcp'] as const;
+const workers = await kustomized(join(DEPLOY, 'worker'));
 
 const stack = new AsyncDisposableStack();
 let landscape: Landscape;
@@ -50,8 +50,7 @@ beforeAll(async () => {
   redisUrl = redis.url;
   await Promise.all([
     installCrds(platform, foreignCrds()),
-    installProvider(landscape, foo, { kcp: true, config: { pollInterval: '0s' } }),
-    platform.apply(NAMESPACES, { metadata: { name: NAMESPACE } }),
+    installProvider(landscape, foo, { kcp: true, namespace: NAMESPACE, config: { pollInterval: '0s' } }),
   ]);
   orders = ordersIn(landscape.onboarding.client, foo.api.type, PROJECT);
 });
@@ -60,20 +59,19 @@ afterAll(() => stack.disposeAsync());
 
 describe('every manifest', () => {
   test.each(OVERLAYS)('of %s is accepted by an API server', async (overlay) => {
-    const manifests = kustomized(join(DEPLOY, overlay));
+    const manifests = await kustomized(join(DEPLOY, overlay));
     for (const manifest of manifests) await dryRun(server.adminCredentials, manifest);
     expect(manifests.length).toBeGreaterThan(0);
   });
 
   test('with a field that does not exist would be refused', async () => {
-    const [manifest] = kustomized(join(DEPLOY, 'operator')) as [Manifest];
+    const [manifest] = (await kustomized(join(DEPLOY, 'operator'))) as [Manifest];
     const wrong = { ...manifest, spec: { ...(manifest['spec'] as object), replicaz: 1 } };
     await expect(dryRun(server.adminCredentials, wrong)).rejects.toThrow(/replicaz/);
   });
 });
 
 describe('the workers, each with the rights of its own ServiceAccount', () => {
-  const workers = kustomized(join(DEPLOY, 'worker'));
   const processes: ManagedProcess[] = [];
 
   beforeAll(async () => {

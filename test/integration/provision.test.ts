@@ -7,15 +7,16 @@ import { providerConfig } from '../../shared/provider/provider-config.ts';
 import { serviceApi } from '../../shared/provider/service-api.ts';
 import { defineProvider } from '../../shared/provider/define.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
+import { listBindings } from '../../shared/kcp/bindings.ts';
 import { openKcpConnection, type KcpConnection } from '../../shared/kcp/connection.ts';
-import { isInvalid } from '../../shared/kube/api-error.ts';
-import { API_EXPORTS, API_RESOURCE_SCHEMAS, SECRETS } from '../../shared/kube/resources.ts';
+import { isDenied, isInvalid } from '../../shared/kube/api-error.ts';
+import { API_EXPORTS, API_RESOURCE_SCHEMAS, CLUSTER_ROLES, SECRETS } from '../../shared/kube/resources.ts';
 import { workspaceUrl } from '../../shared/kube/workspace-url.ts';
 import type { PermissionClaim, Secret } from '../../shared/model/access.ts';
-import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { connectKcp, type Kcp } from '../control-planes/kcp.ts';
 import { bindExport } from '../support/bindings.ts';
-import { createKcpIdentity } from '../support/kcp-identity.ts';
+import { createKcpIdentity, RULES } from '../support/kcp-identity.ts';
 import { eventually } from '../support/wait.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
 
@@ -212,5 +213,34 @@ describe('provisioning, in the order in which a provider lives', () => {
     });
     expect(await exported()).toEqual(before);
     expect(await schemas()).toHaveLength(2);
+  });
+});
+
+/** What its audit does not tell, since kcp asks for it itself before it lets a request through. */
+describe('without a right that leads', () => {
+  test.each([
+    ['into the workspace', '/', () => connection.workspace.get(API_EXPORTS, EXPORT)],
+    [
+      'to what tenants have',
+      'apiexports/content',
+      async () => {
+        const [url = ''] = await connection.endpointUrls(EXPORT);
+        return listBindings(connection.at(`${url}/clusters/*`));
+      },
+    ],
+  ])('%s, nothing is read', async (_what, taken, read) => {
+    await expect(read()).resolves.toBeDefined();
+    const rules = RULES.filter(({ resources, nonResourceURLs }) => !(resources ?? nonResourceURLs)?.includes(taken));
+    const role = { metadata: { name: 'service-provider' } };
+    await services.client.apply(CLUSTER_ROLES, { ...role, rules } as KubeObject);
+    const refused = eventually('it is refused', () => read().then(() => false, isDenied));
+    await expect(refused).resolves.toBe(true);
+    await services.client.apply(CLUSTER_ROLES, { ...role, rules: RULES } as KubeObject);
+    await eventually('it is read again', () =>
+      read().then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 });

@@ -1,22 +1,14 @@
+import { join } from 'node:path';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../shared/kube/resources.ts';
 import type { PolicyRule } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
-
-const ALL_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+import { DEPLOY, documentsIn } from './manifests.ts';
 
 /** All that the runtime may do in its provider workspace. In tenants' workspaces it has no rights of its own. */
-export const RULES: PolicyRule[] = [
-  { apiGroups: ['apis.kcp.io'], resources: ['apiexports/content'], verbs: ['*'] },
-  {
-    apiGroups: ['apis.kcp.io'],
-    resources: ['apiexports', 'apiresourceschemas', 'apiexportendpointslices'],
-    verbs: ALL_VERBS,
-  },
-  { nonResourceURLs: ['/'], verbs: ['access'] },
-];
+export const RULES = documentsIn(join(DEPLOY, 'kcp', 'rbac.yaml'))[0]?.['rules'] as PolicyRule[];
 
 let taken = 0;
 

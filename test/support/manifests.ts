@@ -1,10 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { parse, parseAllDocuments } from 'yaml';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
 import { failureOf, agentFor, send } from '../../shared/kube/transport.ts';
 import { objectPath } from '../../shared/kube/paths.ts';
 import type { ClusterCredentials } from '../../shared/kube/kubeconfig.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
+import { findBinary } from '../control-planes/binaries.ts';
 
 /** An object as a manifest has it. */
 export type Manifest = KubeObject & {
@@ -14,46 +17,31 @@ export type Manifest = KubeObject & {
   [field: string]: unknown;
 };
 
-interface Kustomization {
-  resources: string[];
-  namespace?: string;
-  images?: { name: string; newName: string; newTag: string }[];
-  patches?: { target: { group: string }; patch: string }[];
-}
-
 const CLUSTER_SCOPED = new Set(['ClusterRole', 'ClusterRoleBinding', 'ServiceProvider', 'Namespace']);
 
 export function documentsIn(file: string): Manifest[] {
-  return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest);
+  return documentsOf(readFileSync(file, 'utf8'));
 }
 
-/** What `kubectl kustomize` makes of a folder, as far as ours use it. */
-export function kustomized(folder: string): Manifest[] {
-  const {
-    resources,
-    namespace,
-    images = [],
-    patches = [],
-  } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as Kustomization;
-  const found = resources.flatMap((resource) =>
-    resource.endsWith('.yaml') ? documentsIn(join(folder, resource)) : kustomized(join(folder, resource)),
-  );
-  const left = found.filter(
-    ({ apiVersion }) => !patches.some(({ target }) => apiVersion.startsWith(`${target.group}/`)),
-  );
-  const text = images.reduce(
-    (all, { name, newName, newTag }) => all.replaceAll(`"image":"${name}"`, `"image":"${newName}:${newTag}"`),
-    JSON.stringify(left),
-  );
-  return (JSON.parse(text) as Manifest[]).map((manifest) => (namespace ? inNamespace(manifest, namespace) : manifest));
+function documentsOf(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
-function inNamespace(manifest: Manifest, namespace: string): Manifest {
-  const metadata = CLUSTER_SCOPED.has(manifest.kind) ? manifest.metadata : { ...manifest.metadata, namespace };
-  const subjects = manifest.subjects?.map((subject) =>
-    subject.kind === 'ServiceAccount' ? { ...subject, namespace } : subject,
-  );
-  return { ...manifest, metadata, ...(subjects ? { subjects } : {}) };
+/** What `kubectl apply -k` applies of a folder. */
+export async function kustomized(folder: string): Promise<Manifest[]> {
+  return documentsOf(execFileSync(await findBinary('kustomize'), ['build', folder], { encoding: 'utf8' }));
+}
+
+/** The same of a user's own kustomization, which puts an overlay of ours into another namespace. */
+export async function kustomizedInto(namespace: string, overlay: string): Promise<Manifest[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'kustomization-'));
+  try {
+    const resources = [relative(realpathSync(folder), join(DEPLOY, overlay))];
+    writeFileSync(join(folder, 'kustomization.yaml'), stringify({ namespace, resources }));
+    return await kustomized(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 export function typeOf({ apiVersion, kind }: Manifest): ResourceType {

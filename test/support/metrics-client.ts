@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { get } from 'node:https';
+import { connect } from 'node:tls';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS } from '../../shared/kube/resources.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
@@ -28,6 +30,16 @@ export function metricsByHttps(
       response.on('end', () => resolve({ code: response.statusCode, text }));
     }).on('error', reject);
   });
+}
+
+/** Common name in the certificate that a server shows. */
+export async function certificateAt(address: string): Promise<string | undefined> {
+  const [host, port] = address.split(':');
+  const socket = connect({ host, port: Number(port), rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return subject.CN as string;
 }
 
 /** Token of a new ServiceAccount, which may do nothing. */

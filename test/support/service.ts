@@ -8,13 +8,15 @@ import type { Landscape } from './landscape.ts';
 
 /** The provider's own namespace on the platform cluster. */
 export const PROVIDER_NAMESPACE = 'service-provider';
-const KCP_SECRET = 'kcp-kubeconfig';
+export const KCP_SECRET = 'kcp-kubeconfig';
 
 export interface InstallOptions {
   /** Serve kcp workspaces too. */
   kcp?: boolean;
   /** Further fields of the ProviderConfig's spec. */
   config?: Record<string, unknown>;
+  /** The provider's own; default {@link PROVIDER_NAMESPACE}. */
+  namespace?: string;
 }
 
 /** What a platform operator does for a provider: types, namespace, kcp access, ProviderConfig. */
@@ -24,15 +26,16 @@ export async function installProvider(
   options: InstallOptions = {},
 ): Promise<void> {
   const { platform, onboarding } = landscape;
+  const { namespace = PROVIDER_NAMESPACE } = options;
   await Promise.all([
     provider.config && installCrds(platform.client, [provider.config.crd()]),
     installCrds(onboarding.client, [provider.api.crd()]),
-    platform.client.apply(NAMESPACES, { metadata: { name: PROVIDER_NAMESPACE } }),
+    platform.client.apply(NAMESPACES, { metadata: { name: namespace } }),
   ]);
   if (options.kcp) {
     const kubeconfig = await landscape.runtimeKcpIdentity();
     await platform.client.apply<Secret>(SECRETS, {
-      metadata: { name: KCP_SECRET, namespace: PROVIDER_NAMESPACE },
+      metadata: { name: KCP_SECRET, namespace },
       data: { kubeconfig: Buffer.from(kubeconfig).toString('base64') },
     });
   }
@@ -42,13 +45,13 @@ export async function installProvider(
 export async function writeProviderConfig(
   { platform, services }: Landscape,
   provider: Provider,
-  { kcp = false, config = {} }: InstallOptions = {},
+  { kcp = false, config = {}, namespace = PROVIDER_NAMESPACE }: InstallOptions = {},
 ): Promise<void> {
   if (!provider.config) return;
   const kcpSettings = {
     kcp: {
       providerWorkspace: services.path,
-      kubeconfigSecret: { name: KCP_SECRET, namespace: PROVIDER_NAMESPACE },
+      kubeconfigSecret: { name: KCP_SECRET, namespace },
     },
   };
   const { type } = provider.config;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { selfSignedCertificate } from '../../../../deploy/command/self-signed.ts';
 import { parseEnvironment, redisSettings } from '../../../../deploy/command/settings.ts';
 import { isRuntimeError, messageOf } from '../../../../shared/errors.ts';
 import { senderConnection, workerConnection } from '../../../../shared/queue/redis.ts';
@@ -26,6 +27,8 @@ function problemOf(env: Record<string, string>): string {
   return 'none';
 }
 
+const { cert, key } = selfSignedCertificate('foo');
+const PEM: Record<string, string> = { REDIS_CA_FILE: cert, REDIS_CERT_FILE: cert, REDIS_KEY_FILE: key };
 const URL = { REDIS_URL: 'redis://one:6379' };
 const SENTINELS = { REDIS_SENTINELS: 'a:26379, b:26380', REDIS_SENTINEL_MASTER: 'work' };
 const CLUSTER = { REDIS_CLUSTER_NODES: 'a:1,[::1]:2' };
@@ -64,7 +67,7 @@ describe('contradictions are refused, with the variable and what to do', () => {
     ['REDIS_CA_FILE', SENTINELS, ['REDIS_CA_FILE']],
     ['REDIS_CERT_FILE', CLUSTER, ['REDIS_CERT_FILE', 'REDIS_KEY_FILE']],
   ])('%s where nothing is encrypted', (variable, env, files) => {
-    const given = { ...env, ...Object.fromEntries(files.map((name) => [name, file(name, 'PEM')])) };
+    const given = { ...env, ...Object.fromEntries(files.map((name) => [name, file(name, PEM[name] ?? '')])) };
     expect(problemOf(given)).toMatch(
       new RegExp(`^${variable}: the connection is not encrypted; use rediss://.*REDIS_TLS`),
     );
@@ -88,7 +91,7 @@ describe('what ioredis is given', () => {
     const env = {
       ...SENTINELS,
       REDIS_TLS: 'true',
-      REDIS_CA_FILE: file('ca', 'CA\n'),
+      REDIS_CA_FILE: file('ca', cert),
       REDIS_PASSWORD: 'p',
       REDIS_SENTINEL_PASSWORD: 'loses',
       REDIS_SENTINEL_PASSWORD_FILE: file('password', 's\n'),
@@ -101,8 +104,8 @@ describe('what ioredis is given', () => {
       name: 'work',
       password: 'p',
       sentinelPassword: 's',
-      tls: { ca: 'CA' },
-      sentinelTLS: { ca: 'CA' },
+      tls: { ca: cert.trim() },
+      sentinelTLS: { ca: cert.trim() },
       enableTLSForSentinelMode: true,
     });
   });

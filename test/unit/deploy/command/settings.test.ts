@@ -4,6 +4,7 @@ import { rootCertificates } from 'node:tls';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { externalKcp } from '../../../../deploy/command/external-kcp.ts';
+import { selfSignedCertificate } from '../../../../deploy/command/self-signed.ts';
 import {
   concurrencyOf,
   workspaceTuning,
@@ -129,6 +130,7 @@ describe('the environment', () => {
 });
 
 describe('how Redis is reached', () => {
+  const { cert, key } = selfSignedCertificate('foo');
   const folder = mkdtempSync(join(tmpdir(), 'settings-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const file = (name: string, text: string): string => {
@@ -147,21 +149,55 @@ describe('how Redis is reached', () => {
       REDIS_URL_FILE: file('url', 'rediss://other\n'),
       REDIS_PASSWORD: 'p',
       REDIS_PASSWORD_FILE: file('password', 'from-file\n'),
-      REDIS_CA_FILE: file('ca', 'PEM\n'),
+      REDIS_CA_FILE: file('ca', cert),
     });
     expect(redisSettings(env)).toEqual({
       url: 'rediss://other',
       username: undefined,
       password: 'from-file',
-      ca: 'PEM',
+      ca: cert.trim(),
     });
   });
 
   test('a file that is not there is named', () => {
     const env = parseEnvironment({ REDIS_URL_FILE: join(folder, 'missing') });
-    expect(() => redisSettings(env)).toThrow(/^REDIS_URL_FILE: .*missing/);
+    expect(() => redisSettings(env)).toThrow(/^REDIS_URL_FILE: .*missing.*; name a file/);
+  });
+
+  const other = selfSignedCertificate('other').key;
+  test.each<[string, Record<string, string>, RegExp]>([
+    [
+      'an empty file',
+      { REDIS_URL, REDIS_PASSWORD_FILE: file('empty', '\n') },
+      /^REDIS_PASSWORD_FILE: .*empty is empty/,
+    ],
+    ['a file without an address', { REDIS_URL_FILE: file('no-url', 'here') }, /^REDIS_URL_FILE: not an address/],
+    ['an address that is cut', { REDIS_URL: 'redis://u:50%@h' }, /^REDIS_URL: .*percent-encoded/],
+    ['an authority that is none', { REDIS_CA_FILE: file('no-ca', 'PEM') }, /^REDIS_CA_FILE: holds no certificate/],
+    ['an authority that is cut', { REDIS_CA_FILE: file('cut', cut(cert)) }, /^REDIS_CA_FILE: not valid PEM/],
+    [
+      'a key of another certificate',
+      { REDIS_CERT_FILE: file('cert', cert), REDIS_KEY_FILE: file('key', other) },
+      /^REDIS_CERT_FILE and REDIS_KEY_FILE: not valid PEM \(.*mismatch/,
+    ],
+  ])('%s is refused by its name', (_what, env, message) => {
+    const settings = parseEnvironment({ REDIS_URL: 'rediss://other', ...env });
+    expect(() => redisSettings({ ...settings, ...(env['REDIS_URL_FILE'] ? { REDIS_URL: undefined } : {}) })).toThrow(
+      message,
+    );
+  });
+
+  test('certificates that belong together are taken', () => {
+    const env = { REDIS_CERT_FILE: file('cert', cert), REDIS_KEY_FILE: file('its-key', key) };
+    expect(redisSettings(parseEnvironment({ REDIS_URL: 'rediss://other', ...env }))).toMatchObject({ key: key.trim() });
   });
 });
+
+/** In its middle. */
+function cut(pem: string): string {
+  const lines = pem.split('\n');
+  return [...lines.slice(0, 2), ...lines.slice(-2)].join('\n');
+}
 
 test('init and orphans need no queue', () => {
   expect(parseEnvironment({}, { redis: false })).toMatchObject({ POD_NAMESPACE: 'default' });
