@@ -95,3 +95,7 @@ export const SEND_GRACE_MS = 2_000;
 /** So many are looked at in one go. */
 export const DUTY_BATCH = 500;
 export const PROVISION_ATTEMPTS = 5;
+/** An APIExport that was put right so often, look after look, is somebody else's too. */
+export const MENDS_BEFORE_CONTEST = 3;
+/** Then only every so many looks. */
+export const CONTEST_PAUSE = 10;

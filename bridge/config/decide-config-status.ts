@@ -10,7 +10,8 @@ export type ConfigWithStatus = KubeObjectOf<{ status?: { conditions?: Condition[
 /** Conditions of a ProviderConfig that the bridge writes; there only while it has kcp settings. */
 export const CONDITION_PROVISIONED = 'Provisioned';
 export const CONDITION_ENDPOINTS_READY = 'EndpointsReady';
-const OURS: readonly string[] = [CONDITION_PROVISIONED, CONDITION_ENDPOINTS_READY];
+export const CONDITION_STATUS_PROTECTED = 'StatusProtected';
+const OURS: readonly string[] = [CONDITION_PROVISIONED, CONDITION_ENDPOINTS_READY, CONDITION_STATUS_PROTECTED];
 
 export function provisioned(): ConditionReport {
   const message = 'The APIExport and its schema are in the provider workspace';
@@ -20,6 +21,27 @@ export function provisioned(): ConditionReport {
 export function notProvisioned(error: unknown): ConditionReport {
   const message = redact(messageOf(error));
   return { type: CONDITION_PROVISIONED, status: 'False', reason: reasonOf(error), message };
+}
+
+/** @param fields what somebody changes again each time that it is put right */
+export function contested(exportName: string, fields: readonly string[]): ConditionReport {
+  const message =
+    `Somebody keeps changing APIExport ${exportName} (${fields.join(', ')}); it is left as it is for now: ` +
+    'leave these to the provider';
+  return { type: CONDITION_PROVISIONED, status: 'False', reason: 'Contested', message };
+}
+
+/** @param open why tenants can write the status of their objects; undefined when they can't */
+export function statusProtected(open: string | undefined): ConditionReport {
+  const type = CONDITION_STATUS_PROTECTED;
+  if (open === undefined)
+    return { type, status: 'True', reason: 'Protected', message: 'Tenants can not write the status of their objects' };
+  return {
+    type,
+    status: 'False',
+    reason: 'Open',
+    message: redact(`Tenants can write the status of their objects: ${open}`),
+  };
 }
 
 export function endpoints(count: number): ConditionReport {

@@ -1,6 +1,12 @@
 import { claimName } from '../../shared/kcp/claims.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
-import { decisionOf, type ExportDecision, rememberedClaims, type WantedExport } from './decide-provision.ts';
+import {
+  decisionOf,
+  type ExportDecision,
+  rememberedClaims,
+  type WantedExport,
+  withPolicy,
+} from './decide-provision.ts';
 
 interface Claim {
   group?: string;
@@ -11,7 +17,7 @@ interface Claim {
 
 /** `apis.kcp.io/v1alpha1` APIExport, as far as provisioning reads or writes it: claims have no verbs, all are meant. */
 export type ApiExportV1Alpha1 = KubeObjectOf<{
-  spec?: { latestResourceSchemas?: string[]; permissionClaims?: Claim[] };
+  spec?: { latestResourceSchemas?: string[]; permissionClaims?: Claim[]; maximalPermissionPolicy?: object };
 }>;
 
 /** The same as `decideExport`, for servers that only know the older version. */
@@ -33,7 +39,13 @@ export function decideExportV1Alpha1(
   return decisionOf(existing, wanted, [...ours.values()], {
     latestResourceSchemas: withSchema(existing?.spec?.latestResourceSchemas ?? [], wanted.resource),
     permissionClaims: kept.length === present.length && added.length === 0 ? undefined : [...kept, ...added],
+    maximalPermissionPolicy: withPolicy(existing, wanted, isSharedV1Alpha1(existing, wanted)),
   });
+}
+
+/** Whether the export serves other types as well. */
+export function isSharedV1Alpha1(existing: ApiExportV1Alpha1 | undefined, { resource }: WantedExport): boolean {
+  return (existing?.spec?.latestResourceSchemas ?? []).some((schema) => !isOfType(schema, resource));
 }
 
 /** A schema is named `<prefix>.<plural>.<group>`. `undefined` where nothing changes. */

@@ -13,7 +13,7 @@ export interface ExportedResource {
 
 /** `apis.kcp.io/v1alpha2` APIExport, as far as provisioning reads or writes it. */
 export type ApiExport = KubeObjectOf<{
-  spec?: { resources?: ExportedResource[]; permissionClaims?: PermissionClaim[] };
+  spec?: { resources?: ExportedResource[]; permissionClaims?: PermissionClaim[]; maximalPermissionPolicy?: object };
 }>;
 
 export interface WantedExport {
@@ -22,13 +22,15 @@ export interface WantedExport {
   resource: { group: string; name: string; schema: string };
   /** The runtime's and the provider's; several for one resource are merged. */
   claims: readonly PermissionClaim[];
+  /** What tenants may do at most is written down in the provider workspace, and can be put in force. */
+  limitTenants: boolean;
 }
 
 export type ExportDecision<T = ApiExport> =
   | { kind: 'nothing' }
   | { kind: 'create'; object: T }
-  /** A merge patch that holds the resourceVersion it was computed from. */
-  | { kind: 'patch'; patch: object };
+  /** A merge patch that holds the resourceVersion it was computed from, and what it changes, for people. */
+  | { kind: 'patch'; patch: object; fields: readonly string[] };
 
 /**
  * What to write so that the APIExport serves our type and asks for our claims. Other types, other claims and all other
@@ -42,7 +44,34 @@ export function decideExport(existing: ApiExport | undefined, wanted: WantedExpo
   return decisionOf(existing, wanted, ours, {
     resources: withResource(existing?.spec?.resources ?? [], resource),
     permissionClaims: withClaims(existing?.spec?.permissionClaims ?? [], ours, remembered),
+    maximalPermissionPolicy: withPolicy(existing, wanted, isShared(existing, wanted)),
   });
+}
+
+/** Which of an export's schemas serves the type. */
+export function currentSchema(
+  existing: ApiExport | undefined,
+  { group, name }: { group: string; name: string },
+): string | undefined {
+  return existing?.spec?.resources?.find((each) => each.group === group && each.name === name)?.schema;
+}
+
+/** Whether the export serves other types as well. */
+export function isShared(existing: ApiExport | undefined, { resource }: WantedExport): boolean {
+  return (existing?.spec?.resources ?? []).some((each) => each.group !== resource.group || each.name !== resource.name);
+}
+
+/**
+ * Tenants are held to what their rights in the provider workspace allow. Not where there is a policy already, nor where
+ * other types are served: tenants would lose those, whose rights are nowhere.
+ * @returns undefined where nothing changes
+ */
+export function withPolicy(
+  existing: { spec?: { maximalPermissionPolicy?: object } } | undefined,
+  { limitTenants }: WantedExport,
+  shared: boolean,
+): object | undefined {
+  return limitTenants && !shared && !existing?.spec?.maximalPermissionPolicy ? { local: {} } : undefined;
 }
 
 /** Names of the claims that were ours when the export was written last. */
@@ -67,10 +96,14 @@ export function decisionOf<T extends KubeObject>(
     const metadata = { name, labels: { [RUNTIME_LABEL]: provider }, annotations };
     return { kind: 'create', object: { metadata, spec: changes } as unknown as T };
   }
-  const { resourceVersion } = existing.metadata;
-  if (Object.keys(changes).length === 0 && existing.metadata.annotations?.[CLAIMS_ANNOTATION] === annotation)
-    return { kind: 'nothing' };
-  return { kind: 'patch', patch: { metadata: { resourceVersion, annotations }, spec: changes } };
+  const { resourceVersion, labels, annotations: noted } = existing.metadata;
+  const label = labels?.[RUNTIME_LABEL] === undefined;
+  const fields = Object.keys(changes).map((field) => `spec.${field}`);
+  if (label) fields.push(`label ${RUNTIME_LABEL}`);
+  if (noted?.[CLAIMS_ANNOTATION] !== annotation) fields.push(`annotation ${CLAIMS_ANNOTATION}`);
+  if (fields.length === 0) return { kind: 'nothing' };
+  const metadata = { resourceVersion, annotations, ...(label ? { labels: { [RUNTIME_LABEL]: provider } } : {}) };
+  return { kind: 'patch', patch: { metadata, spec: changes }, fields };
 }
 
 /** `undefined` where nothing changes. */

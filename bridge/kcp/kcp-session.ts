@@ -6,9 +6,17 @@ import type { KcpSettings } from '../../shared/kcp/settings.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { Secret } from '../../shared/model/access.ts';
+import { equal } from '../../shared/model/json.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
 import type { ConditionReport } from '../../shared/status.ts';
-import { endpoints, notProvisioned, provisioned } from '../config/decide-config-status.ts';
+import {
+  CONDITION_ENDPOINTS_READY,
+  contested,
+  endpoints,
+  notProvisioned,
+  provisioned,
+  statusProtected,
+} from '../config/decide-config-status.ts';
 import type { FollowedObjects } from '../objects/followed.ts';
 import { type BridgeStats, type Part, sumOfStats } from '../part.ts';
 import type { Sender } from '../send/sender.ts';
@@ -18,10 +26,12 @@ import { Backoff } from '../watch/backoff.ts';
 import { watchProblem } from '../watch/decide-watch.ts';
 import { followOne } from '../watch/follow-one.ts';
 import type { WatchLoop } from '../watch/loop.ts';
+import { isContested } from './decide-contested.ts';
 import { followEndpoints } from './endpoints.ts';
 import type { ExportApi } from './export-api.ts';
 import { type Shard, shardAt } from './shard.ts';
-import { isExportGone, retireSchemas } from './upkeep.ts';
+import type { Provisioned } from './provision.ts';
+import { isMovedOn, retireSchemas } from './upkeep.ts';
 
 /** The runtime's identity in kcp, at its provider workspace and at any other address. */
 export interface KcpAccess {
@@ -33,7 +43,12 @@ export interface KcpAccess {
 export interface KcpPorts {
   connect(platform: KubeClient, settings: KcpSettings): Promise<KcpAccess>;
   /** Puts schema and export into the provider workspace. Idempotent; throws while that isn't possible. */
-  provision(workspace: KubeClient, provider: Provider, log: Logger): Promise<ExportApi>;
+  provision(
+    workspace: KubeClient,
+    provider: Provider,
+    log: Logger,
+    options?: { leave?: boolean },
+  ): Promise<Provisioned>;
 }
 
 export interface KcpSessionOptions {
@@ -65,6 +80,10 @@ export class KcpSession implements Part {
   #contents: string | undefined;
   #endpoints: ReturnType<typeof followEndpoints> | undefined;
   #problem: string | undefined = 'not connected yet';
+  /** What the ProviderConfig says, by its type. */
+  readonly #conditions = new Map<string, ConditionReport>();
+  /** How often in a row the export was not as it was left. */
+  #mends = 0;
 
   constructor(options: KcpSessionOptions) {
     const { provider, platform, settings } = options;
@@ -124,7 +143,7 @@ export class KcpSession implements Part {
     const sink = {
       appeared: (url: string) => this.#open(access, api, url),
       left: (url: string) => this.#close(url),
-      moved: (count: number) => this.#options.onConditions([provisioned(), endpoints(count)]),
+      moved: (count: number) => this.#say(endpoints(count)),
     };
     this.#endpoints = followEndpoints(access.workspace, this.#exportName, sink, this.#options);
     this.#endpoints.start();
@@ -133,36 +152,51 @@ export class KcpSession implements Part {
   }
 
   async #connectAndProvision(): Promise<{ access: KcpAccess; api: ExportApi } | undefined> {
-    const { platform, settings, provider, ports, tuning, log, onConditions } = this.#options;
+    const { platform, settings, provider, ports, tuning, log } = this.#options;
     const backoff = new Backoff(tuning.backoffFirstMs, tuning.backoffLimitMs);
     // Credentials are read after they are watched, so that no change can fall between.
     while (this.#running && !this.#credentials.state.synced && !this.#credentials.state.lastError) await sleep(20);
     while (this.#running) {
       try {
         const access = await ports.connect(platform, settings);
-        const api = await ports.provision(access.workspace, provider, log);
+        const { api, statusOpen } = await ports.provision(access.workspace, provider, log);
         this.#problem = undefined;
+        this.#say(provisioned(), statusProtected(statusOpen));
         return { access, api };
       } catch (error) {
         if (!this.#running) return undefined;
         this.#problem = messageOf(error);
         log.warn({ problem: this.#problem }, 'kcp mode could not start yet');
-        onConditions([notProvisioned(error), endpoints(0)]);
+        this.#say(notProvisioned(error), endpoints(0));
         await sleep(backoff.next(), undefined, { signal: this.#stopped.signal }).catch(() => undefined);
       }
     }
     return undefined;
   }
 
-  /** An export that somebody removed is made again, and schemas that nothing uses any more go. */
+  /** An export that somebody removed or edited is put right, and schemas that nothing uses any more go. */
   async #keepUp({ workspace }: KcpAccess, api: ExportApi): Promise<void> {
     const { provider, upkeep, ports, log } = this.#options;
-    if (await isExportGone(workspace, provider, api)) {
-      log.warn({ export: this.#exportName }, 'the APIExport or its schema is gone; made again');
-      await ports.provision(workspace, provider, log);
+    if (!(await isMovedOn(workspace, provider, api))) {
+      const leave = isContested(this.#mends);
+      const { mended, statusOpen } = await ports.provision(workspace, provider, log, { leave });
+      this.#mends = mended.length === 0 ? 0 : this.#mends + 1;
+      this.#say(
+        leave && mended.length > 0 ? contested(this.#exportName, mended) : provisioned(),
+        statusProtected(statusOpen),
+      );
     }
     const inUse = this.#schemasInUse();
     if (inUse) await retireSchemas(workspace, provider, api, { inUse, graceMs: upkeep.schemaGraceMs, log });
+  }
+
+  /** Reports what has changed, once all is known: what is said of before is not to go and come again. */
+  #say(...conditions: readonly ConditionReport[]): void {
+    const before = [...this.#conditions.values()];
+    for (const each of conditions) this.#conditions.set(each.type, each);
+    const now = [...this.#conditions.values()];
+    if (!this.#conditions.has(CONDITION_ENDPOINTS_READY)) return;
+    if (this.#running && !equal(before, now)) this.#options.onConditions(now);
   }
 
   /** Undefined while a shard can't be asked, or none is known: then nothing is known to be unused. */

@@ -8,41 +8,75 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL } from '../../shared/names.ts';
-import { type ApiExport, decideExport, type WantedExport } from './decide-provision.ts';
-import { type ApiExportV1Alpha1, currentSchemaV1Alpha1, decideExportV1Alpha1 } from './decide-provision-v1alpha1.ts';
+import { type ApiExport, currentSchema, decideExport, isShared, type WantedExport } from './decide-provision.ts';
+import {
+  type ApiExportV1Alpha1,
+  currentSchemaV1Alpha1,
+  decideExportV1Alpha1,
+  isSharedV1Alpha1,
+} from './decide-provision-v1alpha1.ts';
 import { type ExportApi, exportApiOf } from './export-api.ts';
+import { ensureTenantRights } from './tenant-rights.ts';
 import { PROVISION_ATTEMPTS } from '../tuning.ts';
 
+/** What {@link provisionExport} found and did. */
+export interface Provisioned {
+  /** The version of kcp's API that the server has. */
+  readonly api: ExportApi;
+  /** What of the APIExport was not as it has to be, and is now; for people. */
+  readonly mended: readonly string[];
+  /** Why tenants can write the status of their objects; undefined when they can't. */
+  readonly statusOpen: string | undefined;
+}
+
 /**
- * Makes the provider's type available to tenants: the APIResourceSchema and the APIExport in the provider workspace.
- * Idempotent; writes nothing where nothing differs. kcp adds the APIExportEndpointSlice of the same name by itself.
+ * Makes the provider's type available to tenants: the APIResourceSchema and the APIExport in the provider workspace, and
+ * what tenants may do with it. Idempotent; writes nothing where nothing differs. kcp adds the APIExportEndpointSlice of
+ * the same name by itself.
  * @param workspace the provider workspace
- * @returns the version of kcp's API that the server has
+ * @param options.leave an APIExport that differs is left as it is: somebody else keeps changing it
  * @throws RuntimeError `INVALID_PROVIDER` when the provider declares no kcp, or when objects that tenants have would no
  *   longer be valid under its schema; ApiError for what kcp refuses
  */
-export async function provisionExport(workspace: KubeClient, provider: Provider, log: Logger): Promise<ExportApi> {
+export async function provisionExport(
+  workspace: KubeClient,
+  provider: Provider,
+  log: Logger,
+  { leave = false }: { leave?: boolean } = {},
+): Promise<Provisioned> {
   if (!provider.kcp) throw new RuntimeError('INVALID_PROVIDER', `provider ${provider.name}: declares no kcp`);
   const { exportName, permissionClaims } = provider.kcp;
   const { group, plural } = provider.api.type;
   const schema = provider.api.apiResourceSchema();
+  const unlimited = await ensureTenantRights(workspace, provider);
   const wanted = {
     provider: provider.name,
     name: exportName,
     resource: { group, name: plural, schema: schema.metadata.name },
     claims: [...RUNTIME_CLAIMS, ...permissionClaims],
+    limitTenants: unlimited === undefined,
   };
   const api = await exportApiOf(workspace, exportName);
   for (let attempt = 1; ; attempt++) {
-    const { current, decision } = decided(api, await workspace.get(api.exports, exportName), wanted);
+    const existing = await workspace.get<ApiExport>(api.exports, exportName);
+    const { current, decision, shared } = decided(api, existing, wanted);
     await refuseIncompatible(workspace, current, wanted, schema['spec'] as SchemaSpec);
     await ensureSchema(workspace, provider, schema, log);
+    const open =
+      shared && !existing?.spec?.maximalPermissionPolicy ? `APIExport ${exportName} has other types` : undefined;
+    const result = { api, mended: [], statusOpen: unlimited ?? open };
     try {
-      if (decision.kind === 'nothing') return api;
-      if (decision.kind === 'create') await workspace.create(api.exports, decision.object);
-      else await workspace.mergePatch(api.exports, wanted.name, decision.patch);
-      log.info({ export: wanted.name, schema: wanted.resource.schema }, `APIExport: ${decision.kind}`);
-      return api;
+      if (decision.kind === 'nothing') return result;
+      if (decision.kind === 'create') {
+        await workspace.create(api.exports, decision.object);
+        log.info({ export: exportName, schema: wanted.resource.schema }, 'created APIExport');
+        return { ...result, mended: ['the whole of it'] };
+      }
+      if (!leave) {
+        await workspace.mergePatch(api.exports, exportName, decision.patch);
+        log.info({ export: exportName, fields: decision.fields }, 'changed APIExport');
+      }
+      return { ...result, mended: decision.fields };
     } catch (error) {
       // Somebody else wrote in between: look again.
       if (!isConflict(error) || attempt === PROVISION_ATTEMPTS) throw error;
@@ -52,14 +86,18 @@ export async function provisionExport(workspace: KubeClient, provider: Provider,
 
 /** The schema that the export serves the type from, and what has to be written. */
 function decided(api: ExportApi, existing: ApiExport | undefined, wanted: WantedExport) {
-  const { group, name } = wanted.resource;
   if (api.version === 'v1alpha1') {
     const old = existing as ApiExportV1Alpha1 | undefined;
-    return { current: currentSchemaV1Alpha1(old, wanted.resource), decision: decideExportV1Alpha1(old, wanted) };
+    return {
+      current: currentSchemaV1Alpha1(old, wanted.resource),
+      decision: decideExportV1Alpha1(old, wanted),
+      shared: isSharedV1Alpha1(old, wanted),
+    };
   }
   return {
-    current: existing?.spec?.resources?.find((each) => each.group === group && each.name === name)?.schema,
+    current: currentSchema(existing, wanted.resource),
     decision: decideExport(existing, wanted),
+    shared: isShared(existing, wanted),
   };
 }
 

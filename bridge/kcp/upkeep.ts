@@ -3,18 +3,22 @@ import type { Provider } from '../../shared/provider/provider.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import { RUNTIME_LABEL } from '../../shared/names.ts';
-import type { ApiExport } from './decide-provision.ts';
-import type { ApiExportV1Alpha1 } from './decide-provision-v1alpha1.ts';
+import { type ApiExport, currentSchema } from './decide-provision.ts';
+import { type ApiExportV1Alpha1, currentSchemaV1Alpha1 } from './decide-provision-v1alpha1.ts';
 import { retiredSchemas } from './decide-retire.ts';
 import { type ExportApi } from './export-api.ts';
 
-/** Whether the export, or the schema that it serves our type from, was removed by somebody. */
-export async function isExportGone(workspace: KubeClient, provider: Provider, api: ExportApi): Promise<boolean> {
+/** Whether another version of the provider serves the type now, from a schema of its own: then the export is that one's. */
+export async function isMovedOn(workspace: KubeClient, provider: Provider, api: ExportApi): Promise<boolean> {
   const existing = await workspace.get(api.exports, provider.kcp?.exportName ?? '');
-  if (!existing) return true;
-  const { name } = provider.api.apiResourceSchema().metadata;
-  // Another version of the provider may have moved it on: only what is ours is mended.
-  return schemasOf(existing).includes(name) && !(await workspace.get(API_RESOURCE_SCHEMAS, name));
+  const { group, plural } = provider.api.type;
+  const resource = { group, name: plural, schema: provider.api.apiResourceSchema().metadata.name };
+  const current =
+    api.version === 'v1alpha1' ? currentSchemaV1Alpha1(existing, resource) : currentSchema(existing, resource);
+  if (current === undefined || current === resource.schema) return false;
+  // A schema that no provider has made is somebody's edit.
+  const schema = await workspace.get(API_RESOURCE_SCHEMAS, current);
+  return schema?.metadata.labels?.[RUNTIME_LABEL] === provider.name;
 }
 
 /**

@@ -18,3 +18,10 @@ export function missingClaims(status: ApiBinding['status'], wanted: readonly Per
   });
   return [...new Set(missing.map(claimName))];
 }
+
+/** Which of the wanted claims the export does not ask for (any more), as the binding sees it: not the tenant's matter. */
+export function unaskedClaims(status: ApiBinding['status'], wanted: readonly PermissionClaim[]): string[] {
+  if (!status?.exportPermissionClaims) return [];
+  const asked = new Set(status.exportPermissionClaims.map(claimName));
+  return [...new Set(wanted.map(claimName))].filter((name) => !asked.has(name));
+}

@@ -1,5 +1,3 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   CLUSTER_ROLE_BINDINGS,
@@ -224,67 +222,5 @@ describe('namespaces', () => {
     await gone(workspace);
     await eventually('ours is gone', () => isGone(workspace, OURS));
     expect((await workspace.client.get(NAMESPACES, TOOLS_NAMESPACE))?.metadata.deletionTimestamp).toBeUndefined();
-  });
-});
-
-describe('an admission webhook of the tenant', () => {
-  const WEBHOOKS: ResourceType = {
-    group: 'admissionregistration.k8s.io',
-    version: 'v1',
-    kind: 'ValidatingWebhookConfiguration',
-    plural: 'validatingwebhookconfigurations',
-    namespaced: false,
-  };
-  let silent: Server;
-  const sockets = new Set<Socket>();
-  beforeAll(async () => {
-    silent = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  });
-  afterAll(() => {
-    for (const socket of sockets) socket.destroy();
-    silent.close();
-  });
-
-  const webhook = (operations: string[]) => ({
-    metadata: { name: 'slow.example.org' },
-    webhooks: [
-      {
-        name: 'slow.example.org',
-        clientConfig: { url: `https://127.0.0.1:${(silent.address() as AddressInfo).port}/` },
-        rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations, resources: ['*'] }],
-        failurePolicy: 'Fail',
-        sideEffects: 'None',
-        admissionReviewVersions: ['v1'],
-        timeoutSeconds: 30,
-      },
-    ],
-  });
-  const longest = (since: number): number =>
-    Math.max(0, ...stage.steps.slice(since).map(({ durationMs }) => durationMs));
-
-  test('that never answers holds no worker for long, others are served meanwhile, and without it he is too', async () => {
-    const workspace = await tenants.bound('slow');
-    await orders(workspace).create('mine', 'x');
-    await orders(workspace).untilReady('mine');
-    await workspace.client.create(WEBHOOKS, webhook(['CREATE', 'DELETE']));
-    await eventually('the webhook is in the way', () =>
-      workspace.client.create(CONFIG_MAPS, { metadata: { name: `probe-${Math.random()}`, namespace: 'default' } }).then(
-        () => false,
-        () => true,
-      ),
-    );
-    const since = stage.steps.length;
-    await orders(workspace).remove('mine');
-    const other = await ready('patient');
-    await gone(other);
-    await eventually('the object of the slow workspace has been worked on', () =>
-      stage.steps
-        .slice(since)
-        .some(({ event, outcome }) => event.key.cluster === workspace.logicalCluster && outcome.kind === 'failed'),
-    );
-    expect(longest(since)).toBeLessThan(22_000);
-    await workspace.client.delete(WEBHOOKS, 'slow.example.org');
-    await orders(workspace).untilGone('mine');
   });
 });

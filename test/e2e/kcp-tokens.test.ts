@@ -188,5 +188,6 @@ describe('a process that dies while a token is made', () => {
       const there = await bootstrap(workspace);
       return !there.some(({ metadata }) => metadata.uid === left?.metadata.uid);
     });
+    expect(await (await held(workspace)).client.list(CONFIG_MAPS).then(() => 'works')).toBe('works');
   });
 });

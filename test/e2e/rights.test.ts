@@ -190,7 +190,7 @@ test('the next version of its type is exported, and the earlier one removed', as
     kubeconfigSecret: { name: KCP_SECRET, namespace: NAMESPACE },
   };
   const { workspace } = await openKcpConnection(platform, settings);
-  const api = await provisionExport(workspace, next, log);
+  const { api } = await provisionExport(workspace, next, log);
   await retireSchemas(workspace, next, api, { inUse: [], graceMs: 0, log });
   const { items } = await workspace.list(API_RESOURCE_SCHEMAS);
   expect(items.map(({ metadata }) => metadata.name)).toEqual([next.api.apiResourceSchema().metadata.name]);

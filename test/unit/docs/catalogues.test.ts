@@ -1,6 +1,12 @@
 import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { endpoints, notProvisioned, provisioned } from '../../../bridge/config/decide-config-status.ts';
+import {
+  contested,
+  endpoints,
+  notProvisioned,
+  provisioned,
+  statusProtected,
+} from '../../../bridge/config/decide-config-status.ts';
 import { createMetrics } from '../../../deploy/command/metrics.ts';
 import { ENVIRONMENT_VARIABLES, parseEnvironment } from '../../../deploy/command/settings.ts';
 import { REASONS_BEFORE_INSTALL } from '../../../functions/step/flow.ts';
@@ -68,7 +74,10 @@ describe('README.md lists exactly', () => {
       new ApiError('GET', 0, {}),
       new Error('anything else'),
     ];
-    const conditions = [provisioned(), ...errors.map(notProvisioned), endpoints(0), endpoints(1)];
+    const conditions = [
+      ...[provisioned(), contested('x', ['y']), ...errors.map(notProvisioned)],
+      ...[endpoints(0), endpoints(1), statusProtected(undefined), statusProtected('why')],
+    ];
     expect(
       unique(table('Conditions of the ProviderConfig').map((row) => codeIn(row.slice(0, 3).join()).join())),
     ).toEqual(unique(conditions.map(({ type, status, reason }) => [type, status, reason].join())));

@@ -4,7 +4,7 @@ import {
   currentSchemaV1Alpha1,
   decideExportV1Alpha1,
 } from '../../../../bridge/kcp/decide-provision-v1alpha1.ts';
-import { CLAIMS_ANNOTATION } from '../../../../shared/names.ts';
+import { CLAIMS_ANNOTATION, RUNTIME_LABEL } from '../../../../shared/names.ts';
 
 const WANTED = {
   provider: 'foo',
@@ -14,6 +14,7 @@ const WANTED = {
     { group: '', resource: 'secrets', verbs: ['get'] },
     { group: 'rbac.authorization.k8s.io', resource: 'roles', verbs: ['get'] },
   ],
+  limitTenants: false,
 };
 const OURS = [
   { group: '', resource: 'secrets', all: true },
@@ -23,6 +24,7 @@ const existing = (spec: ApiExportV1Alpha1['spec'], annotation?: string): ApiExpo
   metadata: {
     name: WANTED.name,
     resourceVersion: '7',
+    labels: { [RUNTIME_LABEL]: 'foo' },
     ...(annotation === undefined ? {} : { annotations: { [CLAIMS_ANNOTATION]: annotation } }),
   },
   spec: spec ?? {},
@@ -41,6 +43,17 @@ describe('an APIExport of the older version', () => {
   test('is left alone when all is there', () => {
     const spec = { latestResourceSchemas: [WANTED.resource.schema], permissionClaims: OURS };
     expect(decideExportV1Alpha1(existing(spec, ANNOTATION), WANTED)).toEqual({ kind: 'nothing' });
+  });
+
+  test('limits tenants, unless it has other types', () => {
+    const limited = { ...WANTED, limitTenants: true };
+    const policyOf = (...schemas: string[]) => {
+      const decision = decideExportV1Alpha1(existing({ latestResourceSchemas: schemas }, ANNOTATION), limited);
+      return (decision as { patch?: { spec: object } }).patch?.spec;
+    };
+    expect(policyOf(WANTED.resource.schema)).toMatchObject({ maximalPermissionPolicy: { local: {} } });
+    expect(policyOf('v1.foos.foo.example.org')).toMatchObject({ maximalPermissionPolicy: { local: {} } });
+    expect(policyOf('v1.bars.foo.example.org')).not.toHaveProperty('maximalPermissionPolicy');
   });
 
   test('moves to the new schema and keeps those of other types', () => {

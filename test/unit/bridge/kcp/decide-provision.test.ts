@@ -3,6 +3,7 @@ import {
   type ApiExport,
   decideExport,
   type ExportDecision,
+  isShared,
   type WantedExport,
 } from '../../../../bridge/kcp/decide-provision.ts';
 import { CLAIM_VERBS, RUNTIME_CLAIMS } from '../../../../shared/kcp/claims.ts';
@@ -16,6 +17,7 @@ const WANTED: WantedExport = {
   name: 'foo.example.org',
   resource: { group: 'foo.example.org', name: 'foos', schema: 'v1.foos.foo.example.org' },
   claims: [secrets, roles],
+  limitTenants: false,
 };
 
 /** What kcp has after our create. */
@@ -152,4 +154,29 @@ describe("the runtime's own claims", () => {
     for (const claim of RUNTIME_CLAIMS) expect(claim.group).toBeTypeOf('string');
     for (const claim of RUNTIME_CLAIMS) expect(claim.verbs).toEqual([...CLAIM_VERBS]);
   });
+});
+
+describe('what tenants may do at most', () => {
+  const limited = { ...WANTED, limitTenants: true };
+  const policy = { local: {} };
+
+  test('is put in force once their rights are written down, and stays', () => {
+    expect(created(limited).spec?.maximalPermissionPolicy).toEqual(policy);
+    expect(created().spec).not.toHaveProperty('maximalPermissionPolicy');
+    expect(patchOf(decideExport(created(), limited)).spec).toEqual({ maximalPermissionPolicy: policy });
+    expect(decideExport(created(limited), limited)).toEqual({ kind: 'nothing' });
+    expect(decideExport(created(limited), WANTED)).toEqual({ kind: 'nothing' });
+  });
+
+  test('is left to whoever shares the export: tenants would lose the other types', () => {
+    const shared = withSpec({ resources: [foreign, { ...WANTED.resource, storage: { crd: {} } }] });
+    expect(isShared(shared, WANTED)).toBe(true);
+    expect(decideExport(shared, limited)).toEqual({ kind: 'nothing' });
+  });
+});
+
+test('an edit is named', () => {
+  const existing = withSpec({ permissionClaims: [secrets] });
+  delete existing.metadata.labels;
+  expect(decideExport(existing, WANTED)).toMatchObject({ fields: ['spec.permissionClaims', `label ${RUNTIME_LABEL}`] });
 });

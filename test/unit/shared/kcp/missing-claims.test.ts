@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { missingClaims } from '../../../../shared/kcp/missing-claims.ts';
+import { missingClaims, unaskedClaims } from '../../../../shared/kcp/missing-claims.ts';
 
 const wanted = [
   { group: '', resource: 'secrets', verbs: ['get', 'create'] },
@@ -44,4 +44,15 @@ test('claims without verbs, as older servers have them, mean all', () => {
   const claims = [{ group: '', resource: 'secrets' }];
   expect(missingClaims({ exportPermissionClaims: claims, appliedPermissionClaims: claims }, wanted)).toEqual([]);
   expect(missingClaims({ exportPermissionClaims: claims }, wanted)).toEqual(['secrets']);
+});
+
+test('a claim that the export does not ask for is named, and is not missing', () => {
+  const wanted = [
+    { group: '', resource: 'secrets', verbs: ['get'] },
+    { group: 'rbac.authorization.k8s.io', resource: 'roles', verbs: ['get'] },
+  ];
+  const status = { exportPermissionClaims: [wanted[0]], appliedPermissionClaims: [wanted[0]] } as never;
+  expect(missingClaims(status, wanted)).toEqual([]);
+  expect(unaskedClaims(status, wanted)).toEqual(['roles.rbac.authorization.k8s.io']);
+  expect(unaskedClaims(undefined, wanted)).toEqual([]);
 });
