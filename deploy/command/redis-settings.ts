@@ -70,9 +70,9 @@ type FileVariable = Extract<Variable, `${string}_FILE`>;
 
 /** @throws RuntimeError `INVALID_SETTINGS` for a file that can't be read, and for what `redisServer` refuses */
 export function redisSettings(env: RedisEnvironment): RedisSettings {
-  const file = (variable: FileVariable): string | undefined => {
+  const file = (variable: FileVariable): (() => string) | undefined => {
     const path = env[variable];
-    return path === undefined ? undefined : settingsFile(path, variable).trim();
+    return path === undefined ? undefined : renewed(path, variable);
   };
   const settings: RedisSettings = {
     url: file('REDIS_URL_FILE') ?? env.REDIS_URL,
@@ -91,4 +91,17 @@ export function redisSettings(env: RedisEnvironment): RedisSettings {
   };
   redisServer(settings);
   return settings;
+}
+
+/** Read each time, since files of Secrets are replaced. One that can't be read or holds nothing then counts as it was. */
+function renewed(path: string, variable: FileVariable): () => string {
+  let last = settingsFile(path, variable).trim();
+  return () => {
+    try {
+      last = settingsFile(path, variable).trim() || last;
+    } catch {
+      // In the middle of being replaced.
+    }
+    return last;
+  };
 }
