@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type RedisAddress, redisServer, type RedisSettings } from '../../shared/queue/redis-settings.ts';
+import {
+  type RedisAddress,
+  redisServer,
+  type RedisSettings,
+  type Renewable,
+  textOf,
+} from '../../shared/queue/redis-settings.ts';
 import { authorityProblem, pairProblem } from '../../shared/kube/pem.ts';
 import { refuse as refuseSetting, settingsFile } from './settings-file.ts';
 
@@ -71,9 +77,9 @@ type FileVariable = Extract<Variable, `${string}_FILE`>;
 
 /** @throws RuntimeError `INVALID_SETTINGS` for a file that can't be read, and for what `redisServer` refuses */
 export function redisSettings(env: RedisEnvironment): RedisSettings {
-  const file = (variable: FileVariable): string | undefined => {
+  const file = (variable: FileVariable): (() => string) | undefined => {
     const path = env[variable];
-    return path === undefined ? undefined : settingsFile(path, variable).trim();
+    return path === undefined ? undefined : renewed(path, variable);
   };
   const settings: RedisSettings = {
     url: file('REDIS_URL_FILE') ?? env.REDIS_URL,
@@ -91,7 +97,22 @@ export function redisSettings(env: RedisEnvironment): RedisSettings {
     key: file('REDIS_KEY_FILE'),
   };
   redisServer(settings, env.REDIS_URL_FILE === undefined ? 'REDIS_URL' : 'REDIS_URL_FILE');
-  refuseSetting('REDIS_CA_FILE', authorityProblem(settings.ca));
-  refuseSetting('REDIS_CERT_FILE and REDIS_KEY_FILE', pairProblem(settings.cert, settings.key));
+  refuseSetting('REDIS_CA_FILE', authorityProblem(read(settings.ca)));
+  refuseSetting('REDIS_CERT_FILE and REDIS_KEY_FILE', pairProblem(read(settings.cert), read(settings.key)));
   return settings;
+}
+
+const read = (text: Renewable | undefined): string | undefined => (text === undefined ? undefined : textOf(text));
+
+/** Read each time, since files of Secrets are replaced. One that can't be read or holds nothing then counts as it was. */
+function renewed(path: string, variable: FileVariable): () => string {
+  let last = settingsFile(path, variable).trim();
+  return () => {
+    try {
+      last = settingsFile(path, variable).trim() || last;
+    } catch {
+      // In the middle of being replaced.
+    }
+    return last;
+  };
 }

@@ -84,7 +84,8 @@ export class DeliveryState {
 
   /**
    * An object whose event this process does not know is looked at again: by its timer, or when its holder lets it go.
-   * @returns false once that was done so often in a row that nobody seems to know the event
+   * @returns false, with nothing done, once that was so often in a row that nobody seems to know the event; at most one in
+   * two is false
    */
   async handBack(key: ObjectKey, afterMs: number): Promise<boolean> {
     const member = formatObjectKey(key);

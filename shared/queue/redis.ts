@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { RECONNECT_LIMIT_MS, SENDER_REDIRECTIONS, SILENCE_LIMIT_MS, TOPOLOGY_CHECK_MS } from '../tuning.ts';
-import { type RedisAddress, redisServer, type RedisSettings } from './redis-settings.ts';
+import { type RedisAddress, redisServer, type RedisSettings, type Renewable } from './redis-settings.ts';
 
 export type { RedisSettings } from './redis-settings.ts';
 
@@ -12,6 +12,10 @@ export type RedisClient = Redis | Cluster;
 export interface RedisConnection extends RedisOptions {
   cluster?: RedisAddress[];
 }
+
+/** ioredis makes a text of it whenever it logs in, and so meets it as it is then. */
+const renewable = (text: Renewable): string =>
+  typeof text === 'string' ? text : ({ toString: text } as unknown as string);
 
 const pause = (times: number): number => Math.min(50 * times, RECONNECT_LIMIT_MS);
 
@@ -31,15 +35,15 @@ export function workerConnection(settings: RedisSettings): RedisConnection {
       ? {
           sentinels: [...sentinel.nodes],
           name: sentinel.master,
-          ...(sentinel.password === undefined ? {} : { sentinelPassword: sentinel.password }),
+          ...(sentinel.password === undefined ? {} : { sentinelPassword: renewable(sentinel.password) }),
           sentinelRetryStrategy: pause,
           // Also where the old master hangs, and its connections with it.
           failoverDetector: true,
           ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls } : {}),
         }
       : {}),
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
+    ...(username === undefined ? {} : { username: renewable(username) }),
+    ...(password === undefined ? {} : { password: renewable(password) }),
     ...(tls ? { tls } : {}),
     disableClientInfo: true,
     // It would ask INFO, and write to stderr where that is refused. A server that still loads answers that it does.

@@ -62,7 +62,10 @@ return tonumber(redis.call('ZSCORE', parked, member) or 0)
 const HAND_BACK = `
 local tries, lease, parked, timers = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local member, due, most, memory = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-if redis.call('INCR', tries) > most then redis.call('DEL', tries) return 0 end
+if redis.call('INCR', tries) > most then
+  redis.call('SET', tries, most - 1, 'PX', memory)
+  return 0
+end
 redis.call('PEXPIRE', tries, memory)
 if redis.call('EXISTS', lease) == 1 then redis.call('ZINCRBY', parked, 1, member)
 else redis.call('ZADD', timers, 'LT', due, member) end

@@ -33,6 +33,7 @@ const invoke: Invoke = async (event, hold) => {
 
 process.on('message', (message: ToHost) => {
   if (message.do === 'shutdown') return void shutdown();
+  if (message.do === 'problems') return send({ said: 'problems', problems: problems() });
   const known = calls.get(message.call);
   if (message.do === 'end') return known?.end(message);
   try {
@@ -45,6 +46,7 @@ process.on('message', (message: ToHost) => {
 
 const times = leaseTimes(order.leaseMs);
 let shutdown: () => Promise<void>;
+let problems = (): string[] => [];
 if (order.kind === 'server') {
   const server = createFunctionServer({ provider, functionName, invoke, concurrency, holdMs: order.runLimitMs, log });
   const port = await server.listen({ host: '127.0.0.1', port: order.port });
@@ -57,6 +59,7 @@ if (order.kind === 'server') {
   send({ said: 'ready', port });
 } else {
   const queue = openQueue(order.redis, provider, log);
+  problems = () => queue.problems();
   const stopping = new AbortController();
   const dispatcher =
     order.kind === 'dispatcher'

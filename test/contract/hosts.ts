@@ -25,6 +25,7 @@ export class HostProcess {
   readonly #answers = new Map<number, (may: boolean) => void>();
   readonly #told = new Map<number, string[]>();
   #onCall: (call: Call) => void;
+  #onProblems: ((problems: string[]) => void) | undefined;
 
   private constructor(order: HostOrder, onCall: (call: Call) => void) {
     this.#onCall = onCall;
@@ -48,6 +49,14 @@ export class HostProcess {
     await once(this.#child, 'exit');
   }
 
+  /** What its `/readyz` would say. */
+  problems(): Promise<string[]> {
+    return new Promise((resolve) => {
+      this.#onProblems = resolve;
+      this.#send({ do: 'problems' });
+    });
+  }
+
   /** As at SIGTERM, and after the patience: what runs is told to end. */
   shutdown(): void {
     this.#send({ do: 'shutdown' });
@@ -61,6 +70,9 @@ export class HostProcess {
     switch (message.said) {
       case 'ready':
       case 'wanted':
+        return;
+      case 'problems':
+        this.#onProblems?.(message.problems);
         return;
       case 'told':
         this.#told.get(message.call)?.push(message.reason);

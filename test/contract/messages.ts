@@ -25,10 +25,13 @@ export type ToHost =
   | { do: 'end'; call: number; error: string }
   /** Would a request be sent now? */
   | { do: 'guard'; call: number }
+  /** Why is this process not ready? */
+  | { do: 'problems' }
   | { do: 'shutdown' };
 
 export type FromHost =
   | { said: 'ready'; port: number }
+  | { said: 'problems'; problems: string[] }
   | { said: 'begun'; call: number; event: ServiceEvent }
   | { said: 'told'; call: number; reason: string }
   | { said: 'wanted' | 'may send' | 'may not send' | 'failed'; call: number };

@@ -88,6 +88,12 @@ export class Deployment {
     return this.calls.filter(({ event }) => event.type === type && event.key.name === name);
   }
 
+  /** What `/readyz` of each process would say, the bridge's first. */
+  problems(): Promise<string[][]> {
+    const hosts = this.#hosts.map((host) => host.problems());
+    return Promise.all([Promise.resolve(this.queue.problems()), ...hosts]);
+  }
+
   parked(): Promise<number> {
     return this.queue.redis.zcard(this.queue.keys.parked);
   }

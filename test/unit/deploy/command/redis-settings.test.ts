@@ -96,14 +96,15 @@ describe('what ioredis is given', () => {
       REDIS_SENTINEL_PASSWORD: 'loses',
       REDIS_SENTINEL_PASSWORD_FILE: file('password', 's\n'),
     };
-    expect(senderConnection(settingsOf(env))).toMatchObject({
+    const connection = senderConnection(settingsOf(env));
+    expect(String(connection.sentinelPassword)).toBe('s');
+    expect(connection).toMatchObject({
       sentinels: [
         { host: 'a', port: 26379 },
         { host: 'b', port: 26380 },
       ],
       name: 'work',
       password: 'p',
-      sentinelPassword: 's',
       tls: { ca: cert.trim() },
       sentinelTLS: { ca: cert.trim() },
       enableTLSForSentinelMode: true,
@@ -119,6 +120,25 @@ describe('what ioredis is given', () => {
     expect(connection).not.toHaveProperty('host');
     expect(connection).not.toHaveProperty('tls');
   });
+});
+
+test('files are read again for each connection, and one that is away or spoilt counts as it was', () => {
+  const env = {
+    REDIS_URL_FILE: file('renewed-url', 'rediss://u1:p1@one'),
+    REDIS_CA_FILE: file('renewed-ca', cert),
+  };
+  const own = { ...CLUSTER, REDIS_PASSWORD_FILE: file('renewed-password', 's1\n') };
+  const [inUrl, apart] = [workerConnection(settingsOf(env)), workerConnection(settingsOf(own))];
+  const now = () => [inUrl.username, inUrl.password, (inUrl.tls as { ca: string }).ca, apart.password].map(String);
+  expect(now()).toEqual(['u1', 'p1', cert.trim(), 's1']);
+  file('renewed-url', 'rediss://u2:p%40@one');
+  file('renewed-ca', 'CA2');
+  file('renewed-password', 's2\n');
+  expect(now()).toEqual(['u2', 'p@', 'CA2', 's2']);
+  file('renewed-url', 'none');
+  file('renewed-ca', '\n');
+  rmSync(own.REDIS_PASSWORD_FILE);
+  expect(now()).toEqual(['u2', 'p@', 'CA2', 's2']);
 });
 
 describe('a server that is open to all', () => {

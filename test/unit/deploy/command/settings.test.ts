@@ -11,6 +11,7 @@ import {
   parseEnvironment,
   redisSettings,
 } from '../../../../deploy/command/settings.ts';
+import { textOf } from '../../../../shared/queue/redis-settings.ts';
 import { isRuntimeError, messageOf } from '../../../../shared/errors.ts';
 
 const REDIS_URL = 'redis://localhost:6379';
@@ -151,12 +152,9 @@ describe('how Redis is reached', () => {
       REDIS_PASSWORD_FILE: file('password', 'from-file\n'),
       REDIS_CA_FILE: file('ca', cert),
     });
-    expect(redisSettings(env)).toEqual({
-      url: 'rediss://other',
-      username: undefined,
-      password: 'from-file',
-      ca: cert.trim(),
-    });
+    const { url, username, password, ca } = redisSettings(env);
+    expect(username).toBeUndefined();
+    expect([url, password, ca].map((each) => textOf(each ?? ''))).toEqual(['rediss://other', 'from-file', cert.trim()]);
   });
 
   test('a file that is not there is named', () => {
@@ -189,7 +187,8 @@ describe('how Redis is reached', () => {
 
   test('certificates that belong together are taken', () => {
     const env = { REDIS_CERT_FILE: file('cert', cert), REDIS_KEY_FILE: file('its-key', key) };
-    expect(redisSettings(parseEnvironment({ REDIS_URL: 'rediss://other', ...env }))).toMatchObject({ key: key.trim() });
+    const { key: read = '' } = redisSettings(parseEnvironment({ REDIS_URL: 'rediss://other', ...env }));
+    expect(textOf(read)).toBe(key.trim());
   });
 });
 
@@ -232,8 +231,8 @@ describe('how workloads reach kcp', () => {
 
   test.each([
     ['is not there', () => join(dir, 'none'), /KCP_EXTERNAL_CA_FILE: .*ENOENT/],
-    ['holds no certificate', () => file('hello'), /KCP_EXTERNAL_CA_FILE: .* holds no certificate; expected/],
-    ['holds a damaged one', () => file(pem.replace(/[A-Za-z0-9]{60}/, 'x')), /KCP_EXTERNAL_CA_FILE: .*can't be read/],
+    ['holds no certificate', () => file('hello'), /KCP_EXTERNAL_CA_FILE: holds no certificate in PEM/],
+    ['holds a damaged one', () => file(pem.replace(/[A-Za-z0-9]{60}/, 'x')), /KCP_EXTERNAL_CA_FILE: not valid PEM/],
   ])('a file that %s is refused at the start', (_what, path, problem) => {
     expect(() => of({ KCP_EXTERNAL_CA_FILE: path() })).toThrow(problem);
   });
