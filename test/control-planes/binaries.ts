@@ -20,6 +20,7 @@ const SOURCES = {
     package: 'github.com/openmcp-project/openmcp-operator/cmd/openmcp-operator',
     firstBuildMinutes: 5,
   },
+  'keda-operator': { module: 'keda', package: 'github.com/kedacore/keda/v2/cmd/operator', firstBuildMinutes: 7 },
 } as const satisfies Record<string, BinarySource>;
 
 export type BinaryName = keyof typeof SOURCES;
