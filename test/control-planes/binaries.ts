@@ -21,6 +21,7 @@ const SOURCES = {
     firstBuildMinutes: 5,
   },
   kustomize: { module: 'kustomize', package: 'sigs.k8s.io/kustomize/kustomize/v5', firstBuildMinutes: 1 },
+  'keda-operator': { module: 'keda', package: 'github.com/kedacore/keda/v2/cmd/operator', firstBuildMinutes: 7 },
 } as const satisfies Record<string, BinarySource>;
 
 export type BinaryName = keyof typeof SOURCES;

@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { answersOk } from '../control-planes/readiness.ts';
 import { freePort } from '../control-planes/ports.ts';
 import { startProcess, type ManagedProcess } from '../control-planes/processes.ts';
@@ -25,7 +25,9 @@ export interface ServiceOptions {
   /** `run`, `bridge`, or `function` and its name. */
   args: readonly string[];
   dir: string;
-  /** Default: Foo with a journal. */
+  /** Of another version; default: this one. */
+  root?: string;
+  /** Default: Foo with a journal, of the same version. */
   provider?: string;
   /** Default `debug`. */
   verbosity?: string;
@@ -38,20 +40,21 @@ let started = 0;
 export async function startServiceProcess({
   args,
   dir,
-  provider,
+  root = ROOT,
+  provider = join(root, relative(ROOT, JOURNALLED_MODULE)),
   verbosity = 'debug',
   env,
 }: ServiceOptions): Promise<ServiceProcess> {
   const port = await freePort();
   const readyUrl = `http://127.0.0.1:${port}/readyz`;
   const logFile = join(dir, `service-${++started}-${args.join('-')}.log`);
-  const flags = ['--provider', provider ?? JOURNALLED_MODULE, '--provider-name', 'foo', '--verbosity', verbosity];
+  const flags = ['--provider', provider, '--provider-name', 'foo', '--verbosity', verbosity];
   const managed = await startProcess({
     name: `service-provider ${args.join(' ')}`,
     command: process.execPath,
-    args: [COMMAND, ...args, ...flags, '--health-probe-bind-address', `127.0.0.1:${port}`],
+    args: [join(root, relative(ROOT, COMMAND)), ...args, ...flags, '--health-probe-bind-address', `127.0.0.1:${port}`],
     logFile,
-    cwd: ROOT,
+    cwd: root,
     env: { POD_NAMESPACE: PROVIDER_NAMESPACE, ...env },
     ready: () => answersOk(readyUrl),
   });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { INSTALL_REQUESTED } from '../../../shared/events/catalogue.ts';
 import { done } from '../../../shared/events/outcome.ts';
 import { serviceEvent } from '../../../shared/events/service-event.ts';
@@ -22,6 +22,7 @@ let node: RedisNode;
 let deployment: Deployment;
 /** Sends without looking, as nothing of ours would. */
 let careless: RedisClient;
+const warned = vi.spyOn(console, 'warn');
 
 const setUser = (...rules: string[]): string =>
   node.cli('ACL', 'SETUSER', 'exact', 'reset', 'on', '>secret', `~{service-provider:${PROVIDER}}:*`, ...rules);
@@ -82,6 +83,8 @@ async function expectNothingIsTaken(key: ObjectKey): Promise<void> {
 
 test('the commands that are tried are all that is needed: nothing else, and not INFO', async () => {
   await expectWholeFlow(deployment);
+  // Where a connection says something beside the log, it is there.
+  expect(warned).not.toHaveBeenCalled();
   expect(node.cli('ACL', 'LOG')).not.toMatch(
     new RegExp(`object\n(${needed.map((each) => each.slice(1)).join('|')})$`, 'm'),
   );

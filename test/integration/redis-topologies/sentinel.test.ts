@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { INSTALL_REQUESTED, OBJECT_CHANGED } from '../../../shared/events/catalogue.ts';
-import { done } from '../../../shared/events/outcome.ts';
+import { again, done } from '../../../shared/events/outcome.ts';
 import { startWatched, type Watched } from '../../control-planes/redis-servers.ts';
 import { createRunFolder } from '../../support/run-folder.ts';
 import { leastUser } from '../../support/redis-users.ts';
@@ -45,6 +45,13 @@ test('a fail-over while jobs wait loses none, and begins a new epoch', async () 
   await eventually('the change is parked, and the replica knows', () => {
     return servers.replica.cli('ZCARD', deployment.queue.keys.parked) === '1';
   });
+  // Not among those that are published again: its timer alone brings it back.
+  const later = keyOf('later');
+  await deployment.publish(OBJECT_CHANGED, later);
+  (await deployment.call(OBJECT_CHANGED, later)).end(again(6_000, 'polled'));
+  await eventually('the replica knows of the timer', () => {
+    return servers.replica.cli('ZCARD', deployment.queue.keys.timers) === '1';
+  });
   const { epochs } = deployment;
 
   await servers.master.kill();
@@ -53,6 +60,14 @@ test('a fail-over while jobs wait loses none, and begins a new epoch', async () 
     'the bridge has begun a new epoch',
     () => deployment.epochs === epochs + 1 && deployment.epoch.verified,
   );
+  for (const { event, maySend } of running) {
+    await eventually('what ran is begun anew', () => {
+      for (const call of deployment.calls) if (!running.includes(call)) call.end(done());
+      return deployment.called(OBJECT_CHANGED, event.key.name).length > 0;
+    });
+    // By then who had the object before can do nothing more.
+    expect(await maySend()).toBe(false);
+  }
   // Each is looked at from the start: what ran, what waited and what was parked.
   await eventually('all is done', async (seen) => {
     // What ran may run again, and comes twice.
@@ -63,6 +78,9 @@ test('a fail-over while jobs wait loses none, and begins a new epoch', async () 
     if (missing.length > 0) return false;
     return stats?.jobs.every(({ waiting, active }) => waiting + active === 0) && stats.objects.parked === 0;
   });
+  const timed = await deployment.call(OBJECT_CHANGED, later, 1);
+  expect(timed.event.reason).toBe('Timer');
+  timed.end(done());
   await expectWholeFlow(deployment);
   expect(refused(servers.replica)).toEqual([]);
 });
