@@ -50,13 +50,13 @@ describe('in the network', () => {
     expect(reachOf(await kustomized(join(DEPLOY, 'knative')))).toEqual({
       'foo-init': init,
       'foo-bridge': takesFromRedis,
-      'foo-dispatcher': { ingress: METRICS, egress: sorted(DNS, REDIS, ['8081 name=kourier-system']) },
+      'foo-dispatcher': { ingress: METRICS, egress: sorted(DNS, REDIS, ['8081 metadata.name=kourier-system']) },
       ...each({
         ingress: sorted(
           ['knative-serving', 'kourier-system'].flatMap((name) =>
-            [8012, 8013, 8112].map((port) => `${port} name=${name}`),
+            [8012, 8013, 8112].map((port) => `${port} metadata.name=${name}`),
           ),
-          ['9090 name=knative-serving'],
+          ['9090 metadata.name=knative-serving'],
         ),
         egress: sorted(DNS, API_SERVERS),
       }),
