@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
@@ -10,14 +11,16 @@ import { freePort } from '../control-planes/ports.ts';
 import type { ManagedProcess } from '../control-planes/processes.ts';
 import { startRedis } from '../control-planes/redis.ts';
 import { installCrds } from '../support/crds.ts';
-import { podOf, type PodOwner, startPod } from '../support/deployed-provider.ts';
+import { folderOf, podOf, type PodOwner, startPod } from '../support/deployed-provider.ts';
 import { foreignCrds } from '../support/foreign-crds.ts';
+import { ACCOUNT_FOLDER } from '../support/image.ts';
 import { createLandscape, type Landscape } from '../support/landscape.ts';
 import { DEPLOY, dryRun, kustomized, type Manifest, typeOf } from '../support/manifests.ts';
 import { ordersIn, type Orders } from '../support/orders.ts';
 import { configMapValue, requestsIn } from '../support/requests.ts';
 import { installProvider } from '../support/service.ts';
 import { PROJECT } from '../support/stage.ts';
+import { eventually } from '../support/wait.ts';
 
 /** What `deploy/` holds, on API servers that enforce it. */
 
@@ -27,6 +30,7 @@ const OVERLAYS = ['worker', 'worker-hpa', 'knative', 'operator', 'kcp'] as const
 const workers = await kustomized(join(DEPLOY, 'worker'));
 
 const stack = new AsyncDisposableStack();
+const processes: ManagedProcess[] = [];
 let landscape: Landscape;
 let server: KubeApiserver;
 let platform: HttpKubeClient;
@@ -71,44 +75,67 @@ describe('every manifest', () => {
   });
 });
 
-describe('the workers, each with the rights of its own ServiceAccount', () => {
-  const processes: ManagedProcess[] = [];
+/** Without what tests put in place of mounted files, and with the addresses of this machine. */
+async function started(owner: Manifest, args: string[], options: { health: string; ready?: () => Promise<boolean> }) {
+  const { name } = owner.metadata;
+  const pod = await podOf(owner as unknown as PodOwner, name, server, landscape.dir);
+  const { REDIS_URL_FILE: redisFile, ...env } = pod.env;
+  mkdirSync(folderOf(pod), { recursive: true });
+  writeFileSync(join(folderOf(pod), 'request-token'), 'secret');
+  const local = pod.args.map((arg) =>
+    arg.replace('/etc/token/token', `${ACCOUNT_FOLDER}/request-token`).replace(/http:.*/, (url) => servedAt(url)),
+  );
+  const quick = { ...(redisFile ? { REDIS_URL: redisUrl } : {}), LEASE_DURATION: '3s' };
+  const logFile = join(landscape.dir, `${name}.log`);
+  const process = await startPod(
+    { ...pod, args: [...local, ...args], env: { ...env, ...quick } },
+    { name, logFile, ...options },
+  );
+  processes.push(process);
+  return process;
+}
 
+/** Where a function is served on this machine, by its address in the cluster. */
+const served = new Map<string, string>();
+const servedAt = (url: string): string => served.get(url) ?? url;
+
+async function startDeployments(manifests: readonly Manifest[]): Promise<void> {
+  const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
+  for (const deployment of deployments) {
+    const health = `127.0.0.1:${await freePort()}`;
+    await started(deployment, [`--health-probe-bind-address=${health}`, '--metrics-bind-address=0'], { health });
+  }
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(processes.splice(0).map((process) => process.stop()));
+}
+
+async function serveAnOrder(): Promise<void> {
+  await orders.create(NAME, 'one');
+  await orders.untilReady(NAME);
+  const { client, platformNamespace } = await landscape.createControlPlane(PROJECT, NAME);
+  expect(await configMapValue(client, configMapName(`${PROJECT}/${NAME}`))).toBe('one');
+  await orders.remove(NAME);
+  await orders.untilGone(NAME);
+  expect(await requestsIn(platform, platformNamespace, 'foo--')).toEqual([]);
+}
+
+describe('the workers, each with the rights of its own ServiceAccount', () => {
   beforeAll(async () => {
     const rights = workers.filter(({ kind }) => /Role|ServiceAccount/.test(kind));
     for (const manifest of rights) await platform.apply(typeOf(manifest), manifest);
     await landscape.createControlPlane(PROJECT, NAME);
   });
 
-  afterAll(() => Promise.all(processes.map((process) => process.stop())));
+  afterAll(() => stopAll());
 
   test('become ready', async () => {
-    const deployments = workers.filter(({ kind }) => kind === 'Deployment');
-    expect(deployments).toHaveLength(5);
-    await Promise.all(
-      deployments.map(async (deployment) => {
-        const { name } = deployment.metadata;
-        const health = `127.0.0.1:${await freePort()}`;
-        const pod = await podOf(deployment as unknown as PodOwner, name, server, landscape.dir);
-        // Redis stands on this machine, and its address in a variable in place of a mounted file.
-        const { REDIS_URL_FILE: _file, ...env } = pod.env;
-        const args = [...pod.args, `--health-probe-bind-address=${health}`, '--metrics-bind-address=0'];
-        const logFile = join(landscape.dir, `${name}.log`);
-        const quick = { REDIS_URL: redisUrl, LEASE_DURATION: '3s' };
-        processes.push(await startPod({ ...pod, args, env: { ...env, ...quick } }, { name, health, logFile }));
-      }),
-    );
+    await startDeployments(workers);
+    expect(processes).toHaveLength(5);
   });
 
-  test('serve an order from its creation to its end', async () => {
-    await orders.create(NAME, 'one');
-    await orders.untilReady(NAME);
-    const { client, platformNamespace } = await landscape.createControlPlane(PROJECT, NAME);
-    expect(await configMapValue(client, configMapName(`${PROJECT}/${NAME}`))).toBe('one');
-    await orders.remove(NAME);
-    await orders.untilGone(NAME);
-    expect(await requestsIn(platform, platformNamespace, 'foo--')).toEqual([]);
-  });
+  test('serve an order from its creation to its end', () => serveAnOrder());
 
   test('serve a kcp workspace', async () => {
     const workspace = await landscape.createTenantWorkspace('deployed');
@@ -122,26 +149,79 @@ describe('the workers, each with the rights of its own ServiceAccount', () => {
     expect(await requestsIn(platform, workspaceNamespace(foo.name, workspace.logicalCluster), '')).toEqual([]);
   });
 
-  test.each([
-    ['foo-resolve-credentials', /cannot (create|patch|get) resource "(cluster|access)requests"/],
-    ['foo-provider-install', /cannot get resource "(clusterrequests|accessrequests|secrets|providerconfigs)"/],
-  ])('say what is missing where the role of %s is taken away, and go on when it is back', async (role, problem) => {
-    const binding = workers.find(({ kind, metadata }) => kind === 'ClusterRoleBinding' && metadata.name === role);
-    const withRole = workers.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === role) as Manifest;
-    expect(binding).toBeDefined();
-    const rules = (withRole['rules'] as { resources: string[] }[]).filter(({ resources }) =>
-      // The ProviderConfig stays readable, or nothing at all could be said.
+  /** The ProviderConfig stays readable, or nothing at all could be said. */
+  async function withoutRights(name: string): Promise<() => Promise<unknown>> {
+    const role = workers.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === name) as Manifest;
+    expect(workers.some(({ kind, metadata }) => kind === 'ClusterRoleBinding' && metadata.name === name)).toBe(true);
+    const rules = (role['rules'] as { resources: string[] }[]).filter(({ resources }) =>
       resources.includes('providerconfigs'),
     );
-    await platform.apply(typeOf(withRole), { ...withRole, rules });
-    await orders.create(NAME, role);
-    const told = await orders.until(NAME, 'refused', (object) => {
-      return problem.test(conditionOf(object, 'Ready')?.message ?? '');
+    await platform.apply(typeOf(role), { ...role, rules });
+    return () => platform.apply(typeOf(role), role);
+  }
+
+  test.each([
+    ['foo-resolve-credentials', 'create', /cannot (create|patch|get) resource "(cluster|access)requests"/],
+    ['foo-provider-install', 'create', /cannot get resource "(clusterrequests|accessrequests|secrets)"/],
+    ['foo-provider-delete', 'remove', /cannot get resource "(clusterrequests|accessrequests|secrets)"/],
+    ['foo-access-teardown', 'remove', /cannot (get|list|delete) resource "(cluster|access)requests"/],
+  ])(
+    'say what is missing where the role of %s is taken away, and go on when it is back',
+    async (role, when, problem) => {
+      const order = async () => void (await orders.create(NAME, role));
+      const remove = () => orders.remove(NAME);
+      if (when === 'remove') await order().then(() => orders.untilReady(NAME));
+      const giveBack = await withoutRights(role);
+      await (when === 'create' ? order() : remove());
+      const told = await orders.until(NAME, 'refused', (object) => {
+        return problem.test(conditionOf(object, 'Ready')?.message ?? '');
+      });
+      expect(conditionOf(told, 'Ready')).toMatchObject({ status: 'False' });
+      await giveBack();
+      if (when === 'create') await orders.untilReady(NAME).then(remove);
+      await orders.untilGone(NAME);
+    },
+  );
+
+  test('say it by /readyz where the role of the bridge is taken away, and go on when it is back', async () => {
+    const giveBack = await withoutRights('foo-bridge');
+    const bridge = workers.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'foo-bridge');
+    const health = `127.0.0.1:${await freePort()}`;
+    const said = async () => (await fetch(`http://${health}/readyz`)).text();
+    await started(bridge as Manifest, [`--health-probe-bind-address=${health}`, '--metrics-bind-address=0'], {
+      health,
+      ready: async () => /requests.*cannot (list|watch) resource "(cluster|access)requests"/.test(await said()),
     });
-    expect(conditionOf(told, 'Ready')).toMatchObject({ status: 'False' });
-    await platform.apply(typeOf(withRole), withRole);
-    await orders.untilReady(NAME);
-    await orders.remove(NAME);
-    await orders.untilGone(NAME);
+    await giveBack();
+    await eventually('it is ready', async (seen) => {
+      const now = await said();
+      seen(now);
+      return now === 'ok';
+    });
   });
+});
+
+describe('the services behind the dispatcher, each with the rights of its own ServiceAccount', () => {
+  afterAll(() => stopAll());
+
+  test('become ready, in the namespace of their pod', async () => {
+    const knative = await kustomized(join(DEPLOY, 'knative'));
+    // Functions that are served have no metrics, and ask nobody who may read them.
+    const more = workers.filter(({ metadata: { name } }) => name === 'foo-metrics-check');
+    expect(more.map(({ kind }) => kind).toSorted()).toEqual(['ClusterRole', 'ClusterRoleBinding']);
+    for (const manifest of more) await platform.delete(typeOf(manifest), manifest.metadata.name);
+    const rights = knative.filter(({ kind }) => /Role|ServiceAccount/.test(kind));
+    for (const manifest of rights) await platform.apply(typeOf(manifest), manifest);
+    const services = knative.filter(({ kind, apiVersion }) => kind === 'Service' && apiVersion.startsWith('serving.'));
+    for (const service of services) {
+      const { name, namespace } = service.metadata;
+      const health = `127.0.0.1:${await freePort()}`;
+      served.set(`http://${name}.${namespace}.svc.cluster.local/`, `http://${health}/`);
+      await started(service, [`--bind-address=${health}`], { health });
+    }
+    await startDeployments(knative);
+    expect(processes).toHaveLength(6);
+  });
+
+  test('serve an order from its creation to its end', () => serveAnOrder());
 });

@@ -80,7 +80,7 @@ beforeAll(async () => {
     metadata: { name: 'foo-redis', namespace: NAMESPACE },
     data: { address: base64(`${redis.host}:${redis.port}`), password: base64(PASSWORD) },
   });
-  const workers = kustomized(join(DEPLOY, 'worker'));
+  const workers = await kustomized(join(DEPLOY, 'worker'));
   const functions = FUNCTION_NAMES.map(deploymentOf);
   for (const manifest of workers) {
     const { kind, metadata } = manifest;

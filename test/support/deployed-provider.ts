@@ -37,7 +37,6 @@ export interface Pod {
   args: string[];
   env: Record<string, string>;
   account: PodAccount;
-  /** For what is mounted into it. */
   dir: string;
 }
 
@@ -59,11 +58,18 @@ export async function podOf(owner: PodOwner, name: string, platform: KubeApiserv
   ]);
   const { token } = await issueToken(platform.admin, namespace, serviceAccountName, 3_600);
   const { server, ca = '' } = platform.adminCredentials;
-  return { name, args: [...container.args], env: Object.fromEntries(env), account: { token, ca, server }, dir };
+  const values = Object.fromEntries(env) as Record<string, string>;
+  const args = container.args.map((arg) => arg.replace(/\$\((\w+)\)/g, (asIs, field: string) => values[field] ?? asIs));
+  return { name, args, env: values, account: { token, ca, server, namespace }, dir };
 }
 
-function processOf({ name, args, env, account, dir }: Pod): ImageProcess {
-  return inImage(imageIn(dir), args, env, account, join(dir, `pod-${name}`));
+/** For what is mounted into it. */
+export function folderOf({ name, dir }: Pick<Pod, 'name' | 'dir'>): string {
+  return join(dir, `pod-${name}`);
+}
+
+function processOf(pod: Pod): ImageProcess {
+  return inImage(imageIn(pod.dir), pod.args, pod.env, pod.account, folderOf(pod));
 }
 
 /** Runs a pod to its end. */
@@ -79,11 +85,11 @@ export async function runPod(pod: Pod, logFile: string): Promise<{ code: number 
   return { code, log: readFileSync(logFile, 'utf8') };
 }
 
-/** Starts a pod that is to stay, and resolves when it is ready. */
+/** Starts a pod that is to stay, and resolves when it is ready, or as the test wants it. */
 export function startPod(
   pod: Pod,
-  options: { name: string; health: string; logFile: string },
+  options: { name: string; health: string; logFile: string; ready?: () => Promise<boolean> },
 ): Promise<ManagedProcess> {
-  const { name, health, logFile } = options;
-  return startProcess({ name, ...processOf(pod), logFile, ready: () => answersOk(`http://${health}/readyz`) });
+  const { name, health, logFile, ready = () => answersOk(`http://${health}/readyz`) } = options;
+  return startProcess({ name, ...processOf(pod), logFile, ready });
 }

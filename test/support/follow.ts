@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isInvalid } from '../../shared/kube/api-error.ts';
 import type { KubeClient, WatchEvent } from '../../shared/kube/ports.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 
@@ -33,8 +34,15 @@ async function run<T extends KubeObject>(
   onListed: () => void,
 ): Promise<void> {
   let resourceVersion: string | undefined;
+  let listsFirst = false;
   while (!signal.aborted) {
     try {
+      if (resourceVersion === undefined && listsFirst) {
+        const { items, metadata } = await client.list<T>(type);
+        for (const object of items) onEvent({ type: 'ADDED', object });
+        resourceVersion = metadata.resourceVersion;
+        onListed();
+      }
       const position = resourceVersion ? { resourceVersion } : { sendInitialEvents: true };
       for await (const event of client.watch<T>(type, { ...position, signal })) {
         if (event.type === 'ERROR') {
@@ -48,6 +56,8 @@ async function run<T extends KubeObject>(
       }
     } catch (error) {
       if (signal.aborted) return;
+      // The server does not tell by a watch what is there.
+      if (isInvalid(error)) listsFirst = true;
       onInterrupted?.(error instanceof Error ? error.message : String(error));
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }

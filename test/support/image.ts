@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assembleImage } from '../../deploy/image/assemble.ts';
 
-const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** In every pod; what a test puts beside the token is there as well. */
+export const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Of the image. */
 const USER = '65532:65532';
 const ENTRYPOINT = [
@@ -21,6 +22,7 @@ export interface PodAccount {
   ca: string;
   /** `https://host:port` */
   server: string;
+  namespace: string;
 }
 
 export interface ImageProcess {
@@ -51,6 +53,7 @@ export function inImage(
   mkdirSync(podFolder, { recursive: true });
   writeFileSync(join(podFolder, 'token'), account.token);
   writeFileSync(join(podFolder, 'ca.crt'), account.ca);
+  writeFileSync(join(podFolder, 'namespace'), account.namespace);
   const { hostname, port } = new URL(account.server);
   const privileged = process.getuid?.() === 0;
   const script = [

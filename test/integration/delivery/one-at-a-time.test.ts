@@ -37,24 +37,4 @@ describe('one at a time', () => {
       expect(last).toBeGreaterThan(published);
     }
   });
-
-  test('two objects of one workspace are not claimed at once, those of two workspaces are', async () => {
-    await delivery.begin();
-    const { seen } = await delivery.startHost(async () => {
-      await sleep(60);
-      return done();
-    });
-    const inWorkspace = (cluster: string, name: string) => keyOf(name, { mode: 'kcp', cluster });
-    const all = [inWorkspace('one', 'a'), inWorkspace('one', 'b'), inWorkspace('two', 'a'), inWorkspace('two', 'b')];
-    await Promise.all(all.map((key) => delivery.publish(OBJECT_CHANGED, key)));
-    await eventually('all four had their turn', () => seen.filter(({ outcome }) => outcome).length === 4);
-    expect(mostAtOnce(seen, ({ object }) => object.split('|')[2] as string)).toBe(1);
-    expect(mostAtOnce(seen, () => 'all')).toBe(2);
-    // The claim is about the choice alone: installations of one workspace's objects don't wait for each other.
-    seen.length = 0;
-    await Promise.all(all.slice(0, 2).map((key) => delivery.publish(INSTALL_REQUESTED, key)));
-    await eventually('both had their turn', () => seen.filter(({ outcome }) => outcome).length === 2);
-    expect(mostAtOnce(seen, ({ object }) => object.split('|')[2] as string)).toBe(2);
-    await delivery.quiet();
-  });
 });
