@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   contested,
   endpoints,
+  held,
   notProvisioned,
   provisioned,
   statusProtected,
@@ -75,8 +76,14 @@ describe('README.md lists exactly', () => {
       new Error('anything else'),
     ];
     const conditions = [
-      ...[provisioned(), contested('x', ['y']), ...errors.map(notProvisioned)],
-      ...[endpoints(0), endpoints(1), statusProtected(undefined), statusProtected('why')],
+      provisioned(),
+      contested('x', ['y']),
+      held({ providerWorkspace: 'x' }, 1),
+      ...errors.map(notProvisioned),
+      endpoints(0),
+      endpoints(1),
+      statusProtected(undefined),
+      statusProtected('why'),
     ];
     expect(
       unique(table('Conditions of the ProviderConfig').map((row) => codeIn(row.slice(0, 3).join()).join())),
