@@ -99,3 +99,5 @@ export const PROVISION_ATTEMPTS = 5;
 export const MENDS_BEFORE_CONTEST = 3;
 /** Then only every so many looks. */
 export const CONTEST_PAUSE = 10;
+/** How often it is looked whether kcp settings that are to be given up still serve objects. */
+export const HELD_CHECK_MS = 3_000;

@@ -43,6 +43,9 @@ export const MADE_ANNOTATION = 'service-provider.open-control-plane.io/made-in-w
 /** Ours: on an APIExport, which of its permission claims the runtime asked for. */
 export const CLAIMS_ANNOTATION = 'service-provider.open-control-plane.io/claims';
 
+/** Ours: on a ProviderConfig, the kcp settings by which objects are served now; `spec.kcp` may say others already. */
+export const KCP_IN_FORCE_ANNOTATION = 'service-provider.open-control-plane.io/kcp-in-force';
+
 /** Longest name and label value; `K8sMaxNameLength`. */
 export const MAX_NAME_LENGTH = 63;
 
@@ -97,8 +100,9 @@ export function mcpNamespace(name: string, namespace: string): string {
 
 /** The tenant namespace of a kcp workspace and provider on the platform cluster. */
 export function workspaceNamespace(provider: string, logicalCluster: string): string {
-  return `kcp--${nameUuid(provider, logicalCluster)}`;
+  return `${WORKSPACE_NAMESPACE_PREFIX}${nameUuid(provider, logicalCluster)}`;
 }
+export const WORKSPACE_NAMESPACE_PREFIX = 'kcp--';
 
 /** `<controller>--<object>--<suffix>`, lower case, at most 63 bytes; `StableRequestName`. */
 export function requestName(controllerName: string, objectName: string, suffix: string): string {

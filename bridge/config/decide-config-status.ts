@@ -31,6 +31,14 @@ export function contested(exportName: string, fields: readonly string[]): Condit
   return { type: CONDITION_PROVISIONED, status: 'False', reason: 'Contested', message };
 }
 
+/** @param served where objects are served still, and how many workspaces have some */
+export function held(served: { providerWorkspace: string }, workspaces: number): ConditionReport {
+  const message =
+    `spec.kcp is not in force yet: objects of ${workspaces} workspace${workspaces === 1 ? ' are' : 's are'} served at ` +
+    `${served.providerWorkspace}; have them deleted, or change spec.kcp back`;
+  return { type: CONDITION_PROVISIONED, status: 'False', reason: 'Held', message };
+}
+
 /** @param open why tenants can write the status of their objects; undefined when they can't */
 export function statusProtected(open: string | undefined): ConditionReport {
   const type = CONDITION_STATUS_PROTECTED;

@@ -1,9 +1,15 @@
 import { messageOf } from '../../shared/errors.ts';
-import type { KcpSettings } from '../../shared/kcp/settings.ts';
+import { inForcePatch, type KcpSettings, settingsInForce } from '../../shared/kcp/settings.ts';
+import { equal } from '../../shared/model/json.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import type { ConditionReport } from '../../shared/status.ts';
+import { held } from '../config/decide-config-status.ts';
 import type { BridgeStats, Part } from '../part.ts';
+import { HELD_CHECK_MS } from '../tuning.ts';
+import { repeat } from '../upkeep/repeat.ts';
 import { kcpStep } from './decide-kcp.ts';
 import { KcpSession, type KcpSessionOptions } from './kcp-session.ts';
+import { servedWorkspaces } from './served.ts';
 
 export type KcpModeOptions = Omit<KcpSessionOptions, 'settings' | 'onCredentialsChanged'>;
 
@@ -16,6 +22,11 @@ export class KcpMode implements Part {
   #settings: KcpSettings | undefined;
   #session: KcpSession | undefined;
   #leads = false;
+  /** Ends what waits for the settings in force to be given up. */
+  #waiting: AbortController | undefined;
+  /** What is said in place of the session's own word while that is waited for. */
+  #held: ConditionReport | undefined;
+  #said: readonly ConditionReport[] = [];
 
   constructor(options: KcpModeOptions) {
     this.#options = options;
@@ -32,6 +43,7 @@ export class KcpMode implements Part {
 
   stop(): void {
     this.#leads = false;
+    this.#waiting?.abort();
     this.#end();
   }
 
@@ -40,9 +52,18 @@ export class KcpMode implements Part {
     this.#config = { now: config };
     if (!this.#leads) return;
     const wanted = this.#wanted(config);
-    const step = kcpStep(this.#settings, wanted);
+    const inForce = config && settingsInForce(config);
+    const step = kcpStep(this.#settings, inForce, wanted);
+    this.#waiting?.abort();
+    if (step.do === 'hold') {
+      if (!equal(this.#settings, step.settings)) this.#begin(step.settings);
+      this.#untilFree(step.settings, typeof wanted === 'object' ? wanted : null);
+      return;
+    }
+    this.#hold(undefined);
     if (step.do === 'stop') this.#end();
     else if (step.do === 'start') this.#begin(step.settings);
+    if (typeof wanted === 'object' && !inForce) this.#putInForce(wanted);
     if (wanted === undefined) this.#options.onConditions([]);
   }
 
@@ -65,6 +86,55 @@ export class KcpMode implements Part {
     }
   }
 
+  /** Remembered on the ProviderConfig, where functions read it, and a bridge that starts after a change. */
+  #putInForce(settings: KcpSettings): void {
+    this.#retry('remember the kcp settings', async () => {
+      await this.#write(settings);
+      return true;
+    });
+  }
+
+  /** Looks until no workspace has a tenant namespace any more; then the ProviderConfig has its way. */
+  #untilFree(inForce: KcpSettings, wanted: KcpSettings | null): void {
+    const { platform, provider, log } = this.#options;
+    this.#retry('give up the kcp settings in force', async () => {
+      const count = await servedWorkspaces(platform, provider.name);
+      this.#hold(count > 0 ? held(inForce, count) : undefined);
+      if (count > 0) return false;
+      log.info({ from: inForce.providerWorkspace, to: wanted?.providerWorkspace }, 'kcp settings change');
+      await this.#write(wanted);
+      return true;
+    });
+  }
+
+  /** Its change comes back to {@link configChanged}. */
+  async #write(settings: KcpSettings | null): Promise<void> {
+    const { platform, provider } = this.#options;
+    if (provider.config) await platform.mergePatch(provider.config.type, provider.name, inForcePatch(settings));
+  }
+
+  #retry(name: string, attempt: () => Promise<boolean>): void {
+    const waiting = (this.#waiting = new AbortController());
+    const task = async (): Promise<void> => {
+      if (!waiting.signal.aborted && (await attempt())) waiting.abort();
+    };
+    void repeat(name, HELD_CHECK_MS, task, { signal: waiting.signal, log: this.#options.log });
+  }
+
+  #hold(report: ConditionReport | undefined): void {
+    if (equal(report, this.#held)) return;
+    this.#held = report;
+    this.#say(this.#said);
+  }
+
+  #say(conditions: readonly ConditionReport[]): void {
+    this.#said = conditions;
+    const { onConditions } = this.#options;
+    const report = this.#held;
+    if (report) onConditions([...conditions.filter(({ type }) => type !== report.type), report]);
+    else if (conditions.length > 0) onConditions(conditions);
+  }
+
   #begin(settings: KcpSettings): void {
     this.#end();
     const { followed, log } = this.#options;
@@ -74,6 +144,7 @@ export class KcpMode implements Part {
     this.#session = new KcpSession({
       ...this.#options,
       settings,
+      onConditions: (conditions) => this.#say(conditions),
       onCredentialsChanged: () => {
         log.info('the kcp kubeconfig has changed');
         this.#begin(settings);
@@ -89,5 +160,6 @@ export class KcpMode implements Part {
     this.#session.stop();
     this.#session = undefined;
     this.#settings = undefined;
+    this.#said = [];
   }
 }

@@ -1,6 +1,7 @@
 import { messageOf } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import { settingsInForce } from '../../shared/kcp/settings.ts';
 import { isDeleting } from '../../shared/status.ts';
 import type { RuntimeConfig } from '../../shared/provider/types.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from './flow.ts';
@@ -36,7 +37,8 @@ export async function readProviderConfig(platform: KubeClient, provider: Provide
     };
   try {
     const { config, runtime } = provider.config.parse(object);
-    return { state: 'ok', config, runtime };
+    // Others that are wanted already wait until nothing is served by these.
+    return { state: 'ok', config, runtime: { ...runtime, kcp: settingsInForce(object) ?? runtime.kcp } };
   } catch (error) {
     return { state: 'unusable', reason: REASON.invalidProviderConfig, message: messageOf(error) };
   }

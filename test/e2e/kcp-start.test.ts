@@ -14,14 +14,7 @@ import { untilMadeAgain } from '../support/calls.ts';
 import { createKcpIdentity } from '../support/kcp-identity.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
 import type { Orders } from '../support/orders.ts';
-import {
-  configConditions,
-  configureKcp,
-  offerIn,
-  OwnKcp,
-  untilConfigSays,
-  writeKcpSecret,
-} from '../support/own-kcp.ts';
+import { configureKcp, offerIn, OwnKcp, untilConfigSays, writeKcpSecret } from '../support/own-kcp.ts';
 import { installedFoo, requestsIn } from '../support/requests.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -57,7 +50,6 @@ afterAll(async () => {
 
 const start = async (): Promise<void> => void (runtime = await stage.run({ bridgeTuning: BRIDGE }));
 const problems = (): string => runtime?.ready().join('; ') ?? '';
-const conditions = (): Promise<string[]> => configConditions(stage.landscape, foo);
 const orders = (tenant: TenantWorkspace): Orders => tenants.orders(tenant);
 const admin = () => own.kcp.admin;
 const condition = (wanted: string): Promise<true> => untilConfigSays(stage.landscape, foo, wanted);
@@ -66,6 +58,12 @@ const condition = (wanted: string): Promise<true> => untilConfigSays(stage.lands
 async function offered(name: string): Promise<{ services: TenantWorkspace; tenant: TenantWorkspace }> {
   const services = await offerIn(own.kcp, stage.landscape, foo, name);
   return { services, tenant: await createWorkspace(admin(), 'root', `t-${name}`) };
+}
+
+/** The settings of the next test are in force only when nothing is served by those of this one. */
+async function remove(tenant: TenantWorkspace): Promise<void> {
+  await orders(tenant).remove('mine');
+  await orders(tenant).untilGone('mine');
 }
 
 describe('every order in which things come to be ends Ready, without a restart', () => {
@@ -110,65 +108,20 @@ describe('every order in which things come to be ends Ready, without a restart',
     await condition('Provisioned=True/Provisioned');
     await condition('EndpointsReady=True/Bound');
     await eventually('it is ready', () => problems() === '');
-    await orders(tenant).remove('mine');
-    await orders(tenant).untilGone('mine');
+    await remove(tenant);
   });
 });
 
-describe('the mode at run time', () => {
-  let services: TenantWorkspace;
-
-  test('starts, moves to another workspace, stops and comes back; standard mode never stops', async () => {
-    const [one, two] = [await offered('one'), await offered('two')];
-    services = one.services;
-    const [first, second] = [one.tenant, two.tenant];
-    const settings = (name: 'one' | 'two') => ({ providerWorkspace: `root:${name}`, secret: name });
-    await stage.landscape.createControlPlane('project-a', 'standard');
-    await configureKcp(stage.landscape, foo, undefined);
-    await start();
-    await stage.orders.create('standard', '1');
-    await stage.orders.untilReady('standard');
-    expect(await conditions()).toEqual([]);
-
-    await configureKcp(stage.landscape, foo, settings('one'));
-    await condition('EndpointsReady=False/NoBindings');
-    await tenants.bind(first, {}, one.services);
-    await orders(first).create('mine', '1');
-    await orders(first).untilReady('mine');
-    await eventually('the workspace is counted', async () => (await runtime?.stats())?.bridge?.boundWorkspaces === 1);
-
-    await configureKcp(stage.landscape, foo, settings('two'));
-    await tenants.bind(second, {}, two.services);
-    await orders(second).create('mine', '2');
-    await orders(second).untilReady('mine');
-    await orders(first).change('mine', 'unseen');
-
-    await configureKcp(stage.landscape, foo, undefined);
-    await eventually('its conditions go', async () => (await conditions()).length === 0);
-    await orders(second).change('mine', 'unseen');
-    await stage.orders.change('standard', '2');
-    await stage.orders.untilReady('standard');
-    await stage.idle();
-    for (const each of [first, second]) expect((await orders(each).read('mine'))?.status?.['foo']).not.toBe('unseen');
-    expect(problems()).toBe('');
-
-    await configureKcp(stage.landscape, foo, settings('one'));
-    await orders(first).untilReady('mine');
-    expect(await installedFoo(first)).toBe('unseen');
-    await stage.orders.change('standard', '3');
-    await stage.orders.untilReady('standard');
-  });
-
-  test('an export that somebody deletes is made again', async () => {
-    await start();
-    await condition('Provisioned=True/Provisioned');
-    type Export = KubeObjectOf<{ spec: { resources: unknown[]; permissionClaims: unknown[] } }>;
-    const { before, after } = await untilMadeAgain<Export>(services.client, API_EXPORTS, tenants.exportName);
-    // kcp adds an identity of its own to each, a moment later.
-    const { resources, permissionClaims } = before?.spec ?? {};
-    expect(resources).toHaveLength(1);
-    expect(after).toMatchObject({ spec: { resources, permissionClaims } });
-  });
+test('an export that somebody deletes is made again', async () => {
+  const { services } = await offered('one');
+  await start();
+  await condition('Provisioned=True/Provisioned');
+  type Export = KubeObjectOf<{ spec: { resources: unknown[]; permissionClaims: unknown[] } }>;
+  const { before, after } = await untilMadeAgain<Export>(services.client, API_EXPORTS, tenants.exportName);
+  // kcp adds an identity of its own to each, a moment later.
+  const { resources, permissionClaims } = before?.spec ?? {};
+  expect(resources).toHaveLength(1);
+  expect(after).toMatchObject({ spec: { resources, permissionClaims } });
 });
 
 test('the right to read is taken away: nothing is deleted, nothing is concluded, and it goes on when it is back', async () => {
@@ -213,6 +166,7 @@ test('the right to read is taken away: nothing is deleted, nothing is concluded,
   await orders(tenant).untilReady('mine');
   expect(await installedFoo(tenant)).toBe('2');
   await eventually('it is ready', () => problems() === '');
+  await remove(tenant);
 });
 
 test('kcp is not ready yet: no binding, a claim that comes late, an endpoint slice that goes', async () => {
@@ -233,6 +187,7 @@ test('kcp is not ready yet: no binding, a claim that comes late, an endpoint sli
   await orders(tenant).change('mine', '2');
   await orders(tenant).untilReady('mine');
   expect(await installedFoo(tenant)).toBe('2');
+  await remove(tenant);
 });
 
 test('a kubeconfig that names no authority it trusts is refused, and mended by a better one', async () => {

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type EventType, INSTALL_REQUESTED, OBJECT_CHANGED, RECEIVER } from '../../../shared/events/catalogue.ts';
+import { type EventType, RECEIVER } from '../../../shared/events/catalogue.ts';
 import { formatObjectKey, type ObjectKey } from '../../../shared/model/object-key.ts';
 import { done, type Outcome } from '../../../shared/events/outcome.ts';
-import { eventually } from '../../support/wait.ts';
 import { keyOf } from '../redis-harness.ts';
 import { Delivery, mostAtOnce } from './harness.ts';
 

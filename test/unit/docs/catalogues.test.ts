@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   contested,
   endpoints,
+  held,
   notProvisioned,
   provisioned,
   statusProtected,
@@ -77,6 +78,7 @@ describe('README.md lists exactly', () => {
     const conditions = [
       provisioned(),
       contested('x', ['y']),
+      held({ providerWorkspace: 'x' }, 1),
       ...errors.map(notProvisioned),
       endpoints(0),
       endpoints(1),
