@@ -5,6 +5,7 @@ import type { Invoke } from '../../functions/host/deliver.ts';
 import { RuntimeError } from '../../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { attend, type AttendedOptions } from './attend.ts';
+import { refuseClearText } from './clear-text.ts';
 import { createMetrics } from './metrics.ts';
 import { openQueue } from './queue.ts';
 import { concurrencyOf, jobSettings, redisSettings } from './settings.ts';
@@ -23,6 +24,7 @@ export interface DispatchOptions extends AttendedOptions {
 export async function dispatch(options: DispatchOptions): Promise<void> {
   const { env, name, log } = await setUpProcess(options, { redis: true });
   const addresses = functionAddresses(options.to);
+  if (options.tokenFile !== undefined) for (const address of addresses.values()) refuseClearText(address, '--to');
   const redis = redisSettings(env);
   const queue = openQueue(redis, name, log);
   const metrics = createMetrics(name);

@@ -42,7 +42,7 @@ export type ProcessSetup = Pick<Setup, 'env' | 'log'> & { readonly name: string 
 export async function setUpProcess(options: CommonOptions, needs: EnvironmentNeeds): Promise<ProcessSetup> {
   const env = parseEnvironment(process.env, needs);
   const name = options.providerName ?? (await providerOf(options, env)).name;
-  return { env, name, log: createLogger(levelOf(options), name, env.LOG_FILE) };
+  return { env, name, log: loggerOf(env, levelOf(options), name) };
 }
 
 /** @throws RuntimeError `INVALID_SETTINGS` naming the flag or variable and the remedy */
@@ -50,8 +50,15 @@ export async function setUp(options: CommonOptions, needs: EnvironmentNeeds): Pr
   const env = parseEnvironment(process.env, needs);
   const level = levelOf(options);
   const provider = await providerOf(options, env);
-  const log = createLogger(level, provider.name, env.LOG_FILE);
+  const log = loggerOf(env, level, provider.name);
   return { env, provider, platform: await openOwnConfig(ownConfigOf(env)), log };
+}
+
+function loggerOf(env: Environment, level: LogLevel, name: string): Logger {
+  const log = createLogger(level, name, env.LOG_FILE);
+  if (process.env['HTTPS_PROXY'] ?? process.env['https_proxy'])
+    log.warn('HTTPS_PROXY: proxies are not used; API servers have to be reached directly');
+  return log;
 }
 
 function levelOf({ verbosity }: CommonOptions): LogLevel {

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf, RuntimeError } from '../errors.ts';
-import { HttpKubeClient } from './client.ts';
+import type { HttpKubeClient } from './client.ts';
 import { decideOwnConfig, type OwnConfig } from './decide-own-config.ts';
-import { rotating } from './rotating.ts';
-import { agentFor } from './transport.ts';
+import { followingClient } from './following.ts';
 
 /** Where a process finds its own configuration: a kubeconfig, or what Kubernetes gives to a pod. */
 export interface OwnConfigSource {
@@ -20,24 +19,23 @@ export interface OwnConfigSource {
 const POD_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * A client for the process's own configuration, which may name files that are rotated and plugins that are run, since
+ * A client for the process's own configuration, which is read again as {@link followingClient} says, and may name files that are rotated and plugins that are run, since
  * whoever starts the process wrote it. Never a guess: neither at `localhost` nor at one entry's user for another's server.
  * @throws RuntimeError `INVALID_SETTINGS` naming the file and field, and the remedy
  */
 export async function openOwnConfig(source: OwnConfigSource): Promise<HttpKubeClient> {
   const { kubeconfig: path } = source;
-  const config = path === undefined ? inCluster(source) : await fromKubeconfig(path);
-  // The library that runs plugins is large: loaded only where it is needed.
-  if (config === 'plugin') return (await import('./plugin-config.ts')).clientForPlugin(path as string);
-  const { server, ca, cert, key, servername, rejectUnauthorized, tokenFile } = config;
-  const tls = { ca: await pem(ca), cert: await pem(cert), key: await pem(key), servername, rejectUnauthorized };
-  return new HttpKubeClient(server, {
-    dispatcher: agentFor(tls),
-    // A pod's token is replaced every hour or so.
-    authorization:
-      tokenFile === undefined
-        ? () => Promise.resolve(config.authorization)
-        : rotating(async () => `Bearer ${(await fileAt(tokenFile)).trim()}`),
+  return followingClient(async (again) => {
+    const config = path === undefined ? inCluster(source) : await fromKubeconfig(path);
+    // The library that runs plugins is large: loaded only where it is needed.
+    if (config === 'plugin') return (await import('./plugin-config.ts')).presentedByPlugin(path as string, again);
+    const { server, ca, cert, key, servername, rejectUnauthorized, tokenFile } = config;
+    return {
+      server,
+      tls: { ca: await pem(ca), cert: await pem(cert), key: await pem(key), servername, rejectUnauthorized },
+      // A pod's token is replaced every hour or so.
+      authorization: tokenFile === undefined ? config.authorization : `Bearer ${(await fileAt(tokenFile)).trim()}`,
+    };
   });
 }
 
@@ -55,6 +53,9 @@ function inCluster({ serviceHost: host, servicePort: port = '443' }: OwnConfigSo
 }
 
 async function fromKubeconfig(path: string): Promise<OwnConfig | 'plugin'> {
+  // Whether one is empty, and which goes first, decides whose credential goes where.
+  if (path.includes(delimiter))
+    throw new RuntimeError('INVALID_SETTINGS', `kubeconfig ${path}: lists of files are not supported; name one file`);
   let raw: unknown;
   const text = await fileAt(path);
   try {
