@@ -73,7 +73,9 @@ export const LARGEST_PAGE_SIZE = 500;
 export const PAGE_LENGTH = 2 * 1024 * 1024;
 /** Clusters of objects to which connections are kept. */
 export const MAX_CLIENTS = 500;
-/** How often a token that may be replaced is read again. */
+/** How often a token or certificate that may be replaced is read again. */
 export const ROTATION_CHECK_MS = 60_000;
+/** A plugin that gives the process its credential is ended after this. */
+export const PLUGIN_TIMEOUT_MS = 20_000;
 /** A rotated Secret, or a shard that came or went, is noticed after this. */
 export const KCP_CONNECTION_LIFE_MS = 30_000;

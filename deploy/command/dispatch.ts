@@ -5,6 +5,7 @@ import { RuntimeError } from '../../shared/errors.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../shared/events/catalogue.ts';
 import { authorityProblem } from '../../shared/kube/pem.ts';
 import { attend, type AttendedOptions, checkAttended } from './attend.ts';
+import { refuseClearText } from './clear-text.ts';
 import { createMetrics } from './metrics.ts';
 import { openQueue } from './queue.ts';
 import { concurrencyOf, jobSettings, redisSettings } from './settings.ts';
@@ -25,6 +26,7 @@ export async function dispatch(options: DispatchOptions): Promise<void> {
   const { env, name, files, log } = await setUpProcess(options, { redis: true });
   checkAttended(options, { knowsCluster: false });
   const addresses = functionAddresses(options.to);
+  if (options.tokenFile !== undefined) for (const address of addresses.values()) refuseClearText(address, '--to');
   const redis = redisSettings(env);
   const token = await tokenFile(options.tokenFile, files);
   const ca = options.caFile === undefined ? undefined : settingsFile(options.caFile, '--ca-file');

@@ -6,6 +6,7 @@ import { fromReply } from '../../shared/events/reply.ts';
 import type { ServiceEvent } from '../../shared/events/service-event.ts';
 import { parseGoDuration } from '../../shared/model/duration.ts';
 import { displayKey, type ObjectKey } from '../../shared/model/object-key.ts';
+import { refuseClearText } from './clear-text.ts';
 import { type EventFlags, eventOfFlags, eventsOfText, keyOfFlags, typeOfFlag } from './decide-publish.ts';
 import { followFlow } from './follow-flow.ts';
 import { openQueue } from './queue.ts';
@@ -29,8 +30,9 @@ export async function publish(options: PublishOptions): Promise<void> {
   const timeoutMs = parseGoDuration(options.timeout);
   if (!timeoutMs || timeoutMs < 0)
     throw new RuntimeError('INVALID_SETTINGS', `--timeout ${options.timeout}: expected a duration such as 2m`);
-  if (options.address !== undefined && !/^https?:\/\/./.test(options.address))
+  if (options.address !== undefined && !/^https?:$/.test(URL.parse(options.address)?.protocol ?? ''))
     throw new RuntimeError('INVALID_SETTINGS', `--address ${options.address}: expected http[s]://host[:port][/path]`);
+  if (options.address !== undefined && options.tokenFile !== undefined) refuseClearText(options.address, '--address');
   const setup = await setUpProcess(options, { redis: options.address === undefined });
   const events = await eventsToSend(options, setup);
   const outcomes =

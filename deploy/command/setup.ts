@@ -83,7 +83,10 @@ function levelOf({ verbosity }: CommonOptions): LogLevel {
 function loggerFor(options: CommonOptions, name: string, { LOG_FILE }: Environment): Logger {
   const level = levelOf(options);
   try {
-    return createLogger(level, name, LOG_FILE);
+    const log = createLogger(level, name, LOG_FILE);
+    if (process.env['HTTPS_PROXY'] ?? process.env['https_proxy'])
+      log.warn('HTTPS_PROXY: proxies are not used; API servers have to be reached directly');
+    return log;
   } catch (error) {
     throw new RuntimeError(
       'INVALID_SETTINGS',

@@ -68,7 +68,7 @@ export class HttpKubeClient implements KubeClient {
     const renew = (): Promise<boolean> =>
       (renewal ??= fresh().then((client) => {
         if (!client) return false;
-        current = () => ({ ...client.#transport(), address: client.server });
+        current = () => ({ ...client.#transport(), address: () => client.#address() });
         return (renewed = true);
       }));
     const transport = (): Transport => ({ ...current(), renew: renewed ? undefined : renew });
@@ -77,15 +77,15 @@ export class HttpKubeClient implements KubeClient {
 
   /** A client that answers "not yet" until `ready` resolves, so that nothing else has to wait for it. */
   static deferred(name: string, ready: Promise<HttpKubeClient>): HttpKubeClient {
-    let transport: Transport | undefined;
+    let transport: (() => Transport) | undefined;
     ready.then(
       (client) => {
-        transport = { ...client.#transport(), address: client.server };
+        transport = () => ({ ...client.#transport(), address: () => client.#address() });
       },
       () => undefined, // who made the promise deals with that
     );
     return new HttpKubeClient(name, () => {
-      if (transport) return transport;
+      if (transport) return transport();
       throw new ApiError(name, 0, { reason: 'NoAnswer', message: 'access is not granted yet' });
     });
   }
@@ -209,6 +209,11 @@ export class HttpKubeClient implements KubeClient {
 
   post<T>(path: string, body: object): Promise<T> {
     return this.#json<T>('POST', path, { body });
+  }
+
+  /** Where the server is now. */
+  #address(): string {
+    return this.#transport().address?.(this.server) ?? this.server;
   }
 
   async #json<T>(method: Request['method'], path: string, options: RequestOptions = {}): Promise<T> {

@@ -1,6 +1,6 @@
 import { HttpKubeClient } from './client.ts';
 import type { ClusterCredentials } from './kubeconfig.ts';
-import { rotating } from './rotating.ts';
+import { followingClient } from './following.ts';
 import { agentFor, type TlsSettings } from './transport.ts';
 
 function tlsOf(credentials: ClusterCredentials): TlsSettings {
@@ -16,16 +16,11 @@ export function clientFor(credentials: ClusterCredentials): HttpKubeClient {
   });
 }
 
-/**
- * A client for credentials that are replaced from time to time: the token is read again every minute. Server and
- * authority stay those of the first reading.
- */
-export async function clientForRotating(read: () => Promise<ClusterCredentials>): Promise<HttpKubeClient> {
-  const current = rotating(read);
-  const first = await current();
-  return new HttpKubeClient(first.server, {
-    dispatcher: agentFor(tlsOf(first)),
-    authorization: async () => bearer(await current()),
+/** A client for credentials that are replaced from time to time, or granted anew: see {@link followingClient}. */
+export function clientForRotating(read: () => Promise<ClusterCredentials>): Promise<HttpKubeClient> {
+  return followingClient(async () => {
+    const credentials = await read();
+    return { server: credentials.server, tls: tlsOf(credentials), authorization: bearer(credentials) };
   });
 }
 

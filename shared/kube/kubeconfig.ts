@@ -1,6 +1,6 @@
 import { parse, stringify } from 'yaml';
-import { z } from 'zod';
 import { messageOf, RuntimeError } from '../errors.ts';
+import { currentEntries, isClearText } from './decide-kubeconfig.ts';
 
 /** What it takes to talk to a cluster, all of it data: nothing that runs, nothing that is read from a file. */
 export interface ClusterCredentials {
@@ -23,20 +23,15 @@ export interface KubeconfigPolicy {
   allowInsecure?: boolean;
 }
 
-const named = <Shape extends z.ZodRawShape>(field: string, shape: Shape) =>
-  z.array(z.looseObject({ name: z.string(), [field]: z.looseObject(shape) }));
-
-const KUBECONFIG = z.looseObject({
-  'current-context': z.string().optional(),
-  contexts: named('context', { cluster: z.string(), user: z.string().optional() }).optional(),
-  clusters: named('cluster', { server: z.url({ protocol: /^https?$/ }) }),
-  users: named('user', {}).optional(),
-});
-
 const REFUSED_IN_CLUSTER: Record<string, string> = {
   'certificate-authority': 'embed the certificate as certificate-authority-data',
   'proxy-url': 'remove it',
 };
+const TEXTS = {
+  cluster: ['certificate-authority-data', 'tls-server-name'],
+  user: ['token', 'client-certificate-data', 'client-key-data'],
+};
+const CREDENTIALS = ['token', 'client-certificate-data', 'client-key-data'];
 const REFUSED_IN_USER: Record<string, string> = {
   exec: 'use a token or an embedded client certificate',
   'auth-provider': 'use a token or an embedded client certificate',
@@ -53,7 +48,8 @@ const REFUSED_IN_USER: Record<string, string> = {
 
 /**
  * Reads a kubeconfig that came from outside (a Secret). Refuses everything that would run code, read local files, send
- * traffic through a proxy or impersonate; see promise "Secrets stay put".
+ * traffic through a proxy, send a credential in clear text or impersonate, and whatever leaves open whose credential goes
+ * where.
  * @param where names the Secret in error texts
  * @throws RuntimeError `INVALID_KUBECONFIG` naming the field and the remedy, never a value
  */
@@ -68,22 +64,7 @@ export function parseKubeconfig(text: string, where: string, policy: KubeconfigP
   } catch {
     return fail('not valid YAML');
   }
-  const parsed = KUBECONFIG.safeParse(raw);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return fail(`${issue?.path.join('.') || 'document'}: ${issue?.message ?? 'invalid'}`);
-  }
-  const config = parsed.data;
-  const find = (list: Record<string, unknown>[] | undefined, name: string | undefined, field: string) =>
-    (name === undefined ? list?.[0] : list?.find((entry) => entry['name'] === name))?.[field] as
-      Record<string, unknown> | undefined;
-
-  const current = config['current-context'];
-  const context = find(config.contexts, current, 'context');
-  if (current && !context) return fail(`current-context ${current} is not among the contexts`);
-  const cluster = find(config.clusters, context?.['cluster'] as string | undefined, 'cluster');
-  if (!cluster) return fail('the context names a cluster that is not there');
-  const user = find(config.users, context?.['user'] as string | undefined, 'user') ?? {};
+  const { cluster, user } = currentEntries(raw, TEXTS, fail);
 
   for (const [field, remedy] of Object.entries(REFUSED_IN_CLUSTER))
     if (cluster[field] !== undefined) return fail(`cluster.${field} is refused: ${remedy}`);
@@ -92,9 +73,11 @@ export function parseKubeconfig(text: string, where: string, policy: KubeconfigP
   const insecure = cluster['insecure-skip-tls-verify'] === true;
   if (insecure && !policy.allowInsecure)
     return fail('cluster.insecure-skip-tls-verify is refused: give certificate-authority-data');
+  if (isClearText(cluster.server) && CREDENTIALS.some((field) => user[field] !== undefined))
+    return fail('cluster.server is refused: the credential would be sent in clear text; use https:');
 
   return {
-    server: String(cluster['server']).replace(/\/+$/, ''),
+    server: withoutSlashes(cluster.server),
     ca: pem(cluster['certificate-authority-data']),
     tlsServerName: textOf(cluster['tls-server-name']),
     token: textOf(user['token']),
@@ -155,6 +138,13 @@ export function kubeconfigFromSecret(
   } catch (error) {
     throw new RuntimeError('INVALID_KUBECONFIG', `Secret ${where}, key ${key}: ${messageOf(error)}`);
   }
+}
+
+/** By hand: a pattern for an end looks at each of many slashes anew. */
+function withoutSlashes(address: string): string {
+  let end = address.length;
+  while (end > 0 && address.charAt(end - 1) === '/') end--;
+  return address.slice(0, end);
 }
 
 function pem(value: unknown): string | undefined {

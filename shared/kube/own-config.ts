@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf, RuntimeError } from '../errors.ts';
-import { HttpKubeClient } from './client.ts';
+import type { HttpKubeClient } from './client.ts';
 import { decideOwnConfig, type OwnConfig, type Pem } from './decide-own-config.ts';
+import { followingClient } from './following.ts';
 import { authorityProblem, pairProblem } from './pem.ts';
-import { rotating } from './rotating.ts';
-import { agentFor } from './transport.ts';
 
 /** Where a process finds its own configuration: a kubeconfig, or what Kubernetes gives to a pod. */
 export interface OwnConfigSource {
@@ -31,8 +30,8 @@ export function podNamespace(): string | undefined {
 }
 
 /**
- * A client for the process's own configuration, which may name files that are rotated and plugins that are run, since
- * whoever starts the process wrote it. Never a guess: neither at `localhost` nor at one entry's user for another's server.
+ * A client for the process's own configuration, which is read again as {@link followingClient} says, and may name files
+ * that are rotated and plugins that are run, since whoever starts the process wrote it. Never a guess: neither at `localhost` nor at one entry's user for another's server.
  * @param onReread told of each file that is read again later
  * @throws RuntimeError `INVALID_SETTINGS` naming the file and field, and the remedy
  */
@@ -41,19 +40,21 @@ export async function openOwnConfig(
   onReread: (path: string) => void = () => undefined,
 ): Promise<HttpKubeClient> {
   const { kubeconfig: path } = source;
-  const config = path === undefined ? inCluster(source) : await fromKubeconfig(path);
-  // The library that runs plugins is large: loaded only where it is needed.
-  if (config === 'plugin') return (await import('./plugin-config.ts')).clientForPlugin(path as string);
-  const { server, servername, rejectUnauthorized, tokenFile } = config;
-  const tls = { ...(await pemOf(config)), servername, rejectUnauthorized };
-  const transport = (authorization: () => Promise<string | undefined>): HttpKubeClient =>
-    new HttpKubeClient(server, { dispatcher: agentFor(tls), authorization });
-  if (tokenFile === undefined) return transport(() => Promise.resolve(config.authorization));
-  // A pod's token is replaced every hour or so.
-  const authorization = rotating(async () => `Bearer ${(await fileAt(tokenFile)).trim()}`);
-  await authorization();
-  onReread(tokenFile);
-  return transport(authorization);
+  let told = false;
+  return followingClient(async (again) => {
+    const config = path === undefined ? inCluster(source) : await fromKubeconfig(path);
+    // The library that runs plugins is large: loaded only where it is needed.
+    if (config === 'plugin') return (await import('./plugin-config.ts')).presentedByPlugin(path as string, again);
+    const { server, servername, rejectUnauthorized, tokenFile } = config;
+    if (tokenFile !== undefined && !told) onReread(tokenFile);
+    told = true;
+    return {
+      server,
+      tls: { ...(await pemOf(config)), servername, rejectUnauthorized },
+      // A pod's token is replaced every hour or so.
+      authorization: tokenFile === undefined ? config.authorization : `Bearer ${(await fileAt(tokenFile)).trim()}`,
+    };
+  });
 }
 
 function inCluster({ serviceHost: host, servicePort: port = '443' }: OwnConfigSource): OwnConfig {
@@ -70,6 +71,9 @@ function inCluster({ serviceHost: host, servicePort: port = '443' }: OwnConfigSo
 }
 
 async function fromKubeconfig(path: string): Promise<OwnConfig | 'plugin'> {
+  // Whether one is empty, and which goes first, decides whose credential goes where.
+  if (path.includes(delimiter))
+    throw new RuntimeError('INVALID_SETTINGS', `kubeconfig ${path}: lists of files are not supported; name one file`);
   let raw: unknown;
   const text = await fileAt(path);
   try {

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
-import { messageOf } from '../errors.ts';
+import { messageOf, RuntimeError } from '../errors.ts';
 import { ApiError, type ApiStatus } from './api-error.ts';
 import { CONNECT_TIMEOUT_MS, IDLE_CONNECTION_MS } from '../tuning.ts';
 
@@ -13,8 +13,8 @@ export type Guard = () => void;
 export interface Transport {
   readonly dispatcher: Dispatcher;
   readonly authorization: () => Promise<string | undefined>;
-  /** Replaces the client's own address, where that is only known later. */
-  readonly address?: string;
+  /** The address in place of the one that is asked for, where that is only known later, or changes. */
+  readonly address?: ((asked: string) => string) | undefined;
   /** After a 401: whether there are other credentials by now, with which to try once more. */
   readonly renew?: (() => Promise<boolean>) | undefined;
 }
@@ -61,7 +61,8 @@ export function agentFor({ ca, cert, key, servername, rejectUnauthorized }: TlsS
 /**
  * Sends a request; one that is answered with 401 once more, where there are other credentials by now.
  * @param transport asked anew for the second try
- * @throws ApiError of status 0 where there is no answer; whatever `guard` throws
+ * @throws ApiError of status 0 where there is no answer; RuntimeError `INVALID_KUBECONFIG` for a credential that would be
+ * sent in clear text; whatever `guard` throws
  */
 export async function send(transport: () => Transport, request: Request): Promise<Dispatcher.ResponseData> {
   const first = transport();
@@ -74,10 +75,13 @@ export async function send(transport: () => Transport, request: Request): Promis
 async function sendBy(transport: Transport, request: Request): Promise<Dispatcher.ResponseData> {
   const { method, path, signal, guard, body } = request;
   guard?.();
-  const url = new URL((transport.address ?? request.server) + path);
+  const url = new URL((transport.address?.(request.server) ?? request.server) + path);
   for (const [name, value] of Object.entries(request.query ?? {}))
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   const authorization = await transport.authorization();
+  // Whoever wrote the address, an endpoint that a server names included.
+  if (authorization && url.protocol !== 'https:')
+    throw new RuntimeError('INVALID_KUBECONFIG', `${url.origin}: no credential is sent in clear text; use https:`);
   // Looked at again: fetching the credential may have taken a while.
   guard?.();
   try {

@@ -88,12 +88,17 @@ function tlsOf(settings: RedisSettings): NonNullable<RedisServer['tls']> {
   return tls;
 }
 
-/** What is dangerous about a server that anyone can write to who reaches it; on this machine it is for tests. */
+/**
+ * What is dangerous about a server that anyone can write to who reaches it, or whose password anyone can read on the way;
+ * on this machine it is for tests.
+ */
 export function opennessProblem(settings: RedisSettings): string | undefined {
-  const { address, password } = redisServer(settings);
-  if (password !== undefined || settings.cert !== undefined) return undefined;
+  const { address, password, tls } = redisServer(settings);
   const hosts = [address, ...(settings.sentinel?.nodes ?? []), ...(settings.cluster ?? [])];
   if (hosts.every((each) => each === undefined || isLocal(each.host))) return undefined;
+  if (password !== undefined && tls === undefined)
+    return "Redis' password is sent in clear text: use rediss://, or set REDIS_TLS=true";
+  if (password !== undefined || settings.cert !== undefined) return undefined;
   return (
     'Redis is used without a password: whoever reaches it can make this provider work on any object. ' +
     'Give it a user of its own, and set REDIS_USERNAME and REDIS_PASSWORD_FILE'

@@ -20,7 +20,11 @@ beforeAll(async () => {
   const identity = parseKubeconfig(await landscape.runtimeKcpIdentity(), 'the runtime');
   older = await OlderKcp.before(landscape.kcp.server, identity.ca ?? '');
   const server = identity.server.replace(landscape.kcp.server, older.url);
-  await writeKcpSecret(landscape, 'older', formatKubeconfig({ ...identity, server }));
+  await writeKcpSecret(
+    landscape,
+    'older',
+    formatKubeconfig({ ...identity, server, ca: `${older.ca}${identity.ca ?? ''}` }),
+  );
   await configureKcp(landscape, foo, { providerWorkspace: landscape.services.path, secret: 'older' });
   // Workloads reach kcp by its own address.
   await stage.run({ kcpExternal: { url: landscape.kcp.server } });

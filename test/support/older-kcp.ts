@@ -1,6 +1,7 @@
-import { createServer, request as httpRequest, type Server } from 'node:http';
-import { request } from 'node:https';
+import { request as httpRequest } from 'node:http';
+import { createServer, request, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { selfSignedCertificate } from '../../deploy/command/self-signed.ts';
 
 /**
  * What stands before a kcp and hides what older servers don't have: `apis.kcp.io/v1alpha2`. Everything else is passed on
@@ -11,13 +12,18 @@ export class OlderKcp {
   /** Requests for what is hidden. */
   hidden = 0;
 
-  private constructor(server: Server) {
+  /** PEM: the authority of its certificate. */
+  readonly ca: string;
+
+  private constructor(server: Server, ca: string) {
     this.#server = server;
+    this.ca = ca;
   }
 
   static async before(target: string, ca: string): Promise<OlderKcp> {
-    const server = createServer();
-    const older = new OlderKcp(server);
+    const pair = selfSignedCertificate('older-kcp');
+    const server = createServer(pair);
+    const older = new OlderKcp(server, pair.cert);
     const upstream = new URL(target);
     server.on('request', (incoming, answer) => {
       if (incoming.url?.includes('/apis/apis.kcp.io/v1alpha2')) {
@@ -50,7 +56,7 @@ export class OlderKcp {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   close(): void {

@@ -144,10 +144,14 @@ test('files are read again for each connection, and one that is away or spoilt c
 describe('a server that is open to all', () => {
   test.each([URL, SENTINELS, CLUSTER])('is warned of: %o', (env) => {
     expect(opennessProblem(settingsOf(env))).toMatch(/^Redis is used without a password: .* REDIS_PASSWORD_FILE$/);
-    expect(opennessProblem(settingsOf({ ...env, REDIS_PASSWORD: 'p' }))).toBeUndefined();
+    const withPassword = settingsOf({ ...env, REDIS_PASSWORD: 'p' });
+    expect(opennessProblem({ ...withPassword, tls: undefined })).toMatch(
+      /password is sent in clear text: .* REDIS_TLS/,
+    );
+    expect(opennessProblem({ ...withPassword, tls: true })).toBeUndefined();
   });
 
-  test.each(['redis://localhost', 'redis://127.0.0.1:1', 'redis://[::1]', 'redis://:p@one', 'rediss://u:p@one'])(
+  test.each(['redis://localhost', 'redis://127.0.0.1:1', 'redis://[::1]', 'redis://:p@localhost', 'rediss://u:p@one'])(
     'but not of %s',
     (url) => expect(opennessProblem({ url })).toBeUndefined(),
   );

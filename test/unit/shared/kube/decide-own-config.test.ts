@@ -53,6 +53,10 @@ describe("a process's own kubeconfig", () => {
     expect(decide(raw)).toMatchObject(expected);
   });
 
+  test('without any credential the connection need not be encrypted, as through a proxy of kubectl', () => {
+    expect(decide(config({}, { server: 'http://127.0.0.1:8001' }))).toMatchObject({ server: 'http://127.0.0.1:8001' });
+  });
+
   test.each(['exec', 'auth-provider'])('with %s needs the library', (plugin) => {
     expect(decide(config({ [plugin]: {} }))).toBe('plugin');
   });
@@ -69,6 +73,37 @@ describe("a process's own kubeconfig", () => {
     ['a proxy', config({}, { 'proxy-url': 'http://proxy' }), /proxy-url/],
     ['an impersonation', config({ as: 'somebody' }), /users\.me\.as/],
     ['nothing in it', {}, /current-context/],
+    [
+      'a context without a user',
+      config({}, {}, { contexts: [{ name: 'main', context: { cluster: 'a' } }] }),
+      /contexts\.0\.context\.user: missing/,
+    ],
+    [
+      'two users of one name',
+      config(
+        {},
+        {},
+        {
+          users: [
+            { name: 'me', user: {} },
+            { name: 'me', user: {} },
+          ],
+        },
+      ),
+      /users: several are named me/,
+    ],
+    ['a token that is no text', config({ token: 5 }), /users\.me\.token: expected a text/],
+    [
+      'a token in clear text',
+      config({}, { server: 'http://10.0.0.1' }, { users: [{ name: 'me', user: { token: 't' } }] }),
+      /clusters\.a\.cluster\.server: users\.me would be sent in clear text/,
+    ],
+    [
+      'a plugin whose credential goes in clear text',
+      config({ exec: {} }, { server: 'http://localhost' }),
+      /clear text/,
+    ],
+    ['a file with a token in clear text', config({ tokenFile: 'f' }, { server: 'http://localhost' }), /clear text/],
   ])('with %s is refused, naming the field', (_name, raw, problem) => {
     expect(() => decide(raw)).toThrow(problem);
   });

@@ -64,6 +64,24 @@ describe('a kubeconfig', () => {
     expect(parseKubeconfig(text, 'w')).toMatchObject({ server: 'https://b', token: 'token-b' });
   });
 
+  test("one entry's credential never goes to another's server", () => {
+    const entry = (name: string) => ({
+      cluster: { name, cluster: { server: `https://${name}` } },
+      user: { name, user: { token: `token-${name}` } },
+    });
+    const lists = {
+      clusters: [entry('a').cluster, entry('b').cluster],
+      users: [entry('b').user, entry('a').user],
+      contexts: [{ name: 'b', context: { cluster: 'b', user: 'b' } }],
+    };
+    expect(parseKubeconfig(kubeconfig({}, {}, { ...lists, 'current-context': 'b' }), 'w')).toMatchObject({
+      server: 'https://b',
+      token: 'token-b',
+    });
+    for (const current of [undefined, '', 'a'])
+      expect(problemOf(kubeconfig({}, {}, { ...lists, 'current-context': current }))).toMatch(/current-context: /);
+  });
+
   test('insecure connections only where that is allowed for development', () => {
     const text = kubeconfig({ 'insecure-skip-tls-verify': true });
     expect(problemOf(text)).toBe(
@@ -107,14 +125,72 @@ describe('a kubeconfig', () => {
     ['a text that is no object', SECRET, /document/],
     ['broken YAML', `users: [${SECRET}`, /not valid YAML/],
     ['broken quoting', `token: "${SECRET}`, /not valid YAML/],
-    ['no clusters', kubeconfig({}, undefined, { clusters: [] }), /cluster that is not there/],
+    ['no clusters', kubeconfig({}, undefined, { clusters: [] }), /contexts\.x\.cluster: there is no c$/],
     ['a server that is no address', kubeconfig({ server: SECRET }), /clusters\.0\.cluster\.server/],
     ['a server of another kind', kubeconfig({ server: `file:///${SECRET}` }), /clusters\.0\.cluster\.server/],
-    ['a context that is not there', kubeconfig({}, undefined, { 'current-context': 'y' }), /current-context y/],
+    [
+      'a context that is not there',
+      kubeconfig({}, undefined, { 'current-context': 'y' }),
+      /current-context: there is no context y$/,
+    ],
+    [
+      'no current context',
+      kubeconfig({}, undefined, { 'current-context': undefined }),
+      /current-context: missing; name/,
+    ],
+    ['an empty current context', kubeconfig({}, undefined, { 'current-context': '' }), /current-context: empty; name/],
+    [
+      'a current context of null',
+      kubeconfig({}, undefined, { 'current-context': null }),
+      /current-context: missing; name/,
+    ],
+    ['no contexts', kubeconfig({}, undefined, { contexts: undefined }), /current-context: there is no context x$/],
+    [
+      'null in place of lists',
+      kubeconfig({}, undefined, { contexts: null, clusters: null, users: null }),
+      /there is no context x$/,
+    ],
+    ['null in place of users', kubeconfig({}, undefined, { users: null }), /contexts\.x\.user: there is no u$/],
+    [
+      'no user in the context',
+      kubeconfig({}, undefined, { contexts: [{ name: 'x', context: { cluster: 'c' } }] }),
+      /contexts\.0\.context\.user: missing; name the user/,
+    ],
+    [
+      'no cluster in the context',
+      kubeconfig({}, undefined, { contexts: [{ name: 'x', context: { user: 'u' } }] }),
+      /contexts\.0\.context\.cluster: missing/,
+    ],
+    [
+      'a user that is not there',
+      kubeconfig({}, undefined, { contexts: [{ name: 'x', context: { cluster: 'c', user: 'y' } }] }),
+      /contexts\.x\.user: there is no y$/,
+    ],
+    [
+      'two users of one name',
+      kubeconfig({}, undefined, {
+        users: [
+          { name: 'u', user: { token: SECRET } },
+          { name: 'u', user: {} },
+        ],
+      }),
+      /users: several are named u/,
+    ],
+    ['a token that is no text', kubeconfig({}, { token: 12345678 }), /users\.u\.token: expected a text/],
+    [
+      'a token that would be sent in clear text',
+      kubeconfig({ server: 'http://127.0.0.1:8080' }),
+      /cluster\.server is refused: .* clear text; use https:/,
+    ],
+    [
+      'a certificate at a server without encryption',
+      kubeconfig({ server: 'http://host' }, { 'client-certificate-data': base64(SECRET) }),
+      /clear text/,
+    ],
     [
       'a context of a cluster that is not there',
       kubeconfig({}, undefined, { contexts: [{ name: 'x', context: { cluster: 'y', user: 'u' } }] }),
-      /cluster that is not there/,
+      /contexts\.x\.cluster: there is no y$/,
     ],
   ])('%s is refused, and no value is in the message', (_what, text, message) => {
     expect(problemOf(text)).toMatch(message);
