@@ -1,7 +1,7 @@
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { type EventType, isEventType, OBJECT_CHANGED, RECEIVER } from '../../shared/events/catalogue.ts';
 import { parseServiceEvent, type ServiceEvent, serviceEvent } from '../../shared/events/service-event.ts';
-import { type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
+import { keyProblem, type ObjectKey, ONBOARDING_CLUSTER } from '../../shared/model/object-key.ts';
 import { publishable } from './publish-endpoint.ts';
 
 export interface EventFlags {
@@ -14,15 +14,32 @@ export interface EventFlags {
   type: string;
 }
 
-/** Pure: the object that flags name; its uid is empty where that is still to be looked up. */
+/**
+ * Pure: the object that flags name; its uid is empty where that is still to be looked up.
+ * @throws RuntimeError `INVALID_SETTINGS` naming the flag
+ */
 export function keyOfFlags({ object, workspace, uid = '' }: EventFlags, provider: string): ObjectKey {
   const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(object ?? '') ?? [];
   if (!namespace || !name)
     throw new RuntimeError('INVALID_SETTINGS', `--object ${object ?? ''}: expected <namespace>/<name>, or give --file`);
-  return workspace === undefined
-    ? { provider, mode: 'standard', cluster: ONBOARDING_CLUSTER, namespace, name, uid }
-    : { provider, mode: 'kcp', cluster: workspace, namespace, name, uid };
+  const key: ObjectKey =
+    workspace === undefined
+      ? { provider, mode: 'standard', cluster: ONBOARDING_CLUSTER, namespace, name, uid }
+      : { provider, mode: 'kcp', cluster: workspace, namespace, name, uid };
+  // Before anything is looked up by it.
+  const wrong = keyProblem(uid === '' ? { ...key, uid: 'unknown' } : key);
+  if (wrong) throw new RuntimeError('INVALID_SETTINGS', `${FLAG[wrong.part]}: ${wrong.part}: ${wrong.problem}`);
+  return key;
 }
+
+const FLAG: Readonly<Record<keyof ObjectKey, string>> = {
+  provider: '--provider-name',
+  mode: '--workspace',
+  cluster: '--workspace',
+  namespace: '--object',
+  name: '--object',
+  uid: '--uid',
+};
 
 /** Pure: `install.requested`, or the whole type. @throws RuntimeError `INVALID_SETTINGS` listing the types that there are */
 export function typeOfFlag(given: string): EventType {

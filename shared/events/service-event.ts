@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { CloudEvent } from 'cloudevents';
 import { messageOf, RuntimeError } from '../errors.ts';
-import { formatObjectKey, type Mode, type ObjectKey } from '../model/object-key.ts';
+import { formatObjectKey, keyProblem, type Mode, type ObjectKey } from '../model/object-key.ts';
 import { type EventType, isEventType, isUnknownVersion, type Reason } from './catalogue.ts';
 
 /** An event about one object: it says which object to look at, never what to do, and carries no content of it. */
@@ -76,27 +76,46 @@ export function parseServiceEvent(json: unknown): ServiceEvent | { unknownVersio
     id: event.id,
     type: event.type,
     key,
-    reason: typeof event['reason'] === 'string' ? event['reason'] : 'Unknown',
+    reason: typeof event['reason'] === 'string' ? event['reason'].slice(0, LONGEST_REASON) : 'Unknown',
     ...(Number.isSafeInteger(generation) ? { generation } : {}),
-    ...(typeof traceparent === 'string' ? { traceparent } : {}),
+    ...(typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
   };
 }
 
-/** Parts of a key become parts of an address: nothing but names, and surely no dots alone. */
-const NAME = '[a-z0-9](?:[-.:a-z0-9]*[a-z0-9])?';
-const SOURCE = new RegExp(`^/serviceproviders/(${NAME})/(standard|kcp)/(${NAME})$`);
-const SUBJECT = new RegExp(`^(${NAME})/(${NAME})$`);
+const LONGEST_REASON = 64;
+/** What W3C Trace Context makes it of, and a little longer than that. */
+const TRACEPARENT = /^[0-9a-f-]{1,64}$/;
+
+/** Where the parts of a key stand; the parts themselves are {@link keyProblem}'s to judge. */
+const SOURCE = /^\/serviceproviders\/([^/]*)\/([^/]*)\/([^/]*)$/;
+const SUBJECT = /^([^/]*)\/([^/]*)$/;
+const ATTRIBUTE: Readonly<Record<keyof ObjectKey, string>> = {
+  provider: 'source',
+  mode: 'source',
+  cluster: 'source',
+  namespace: 'subject',
+  name: 'subject',
+  uid: 'objectuid',
+};
+const EXPECTED: Readonly<Record<string, string>> = {
+  source: 'expected /serviceproviders/<provider>/<mode>/<cluster>',
+  subject: 'expected <namespace>/<name>',
+};
 
 function keyOf(event: CloudEvent<unknown>): ObjectKey {
   const source = SOURCE.exec(event.source);
-  if (!source)
-    throw new RuntimeError('INVALID_EVENT', `source: expected /serviceproviders/<provider>/<mode>/<cluster>`);
+  if (!source) throw new RuntimeError('INVALID_EVENT', `source: ${EXPECTED['source']}`);
   const subject = SUBJECT.exec(event.subject ?? '');
-  if (!subject) throw new RuntimeError('INVALID_EVENT', `subject: expected <namespace>/<name>`);
+  if (!subject) throw new RuntimeError('INVALID_EVENT', `subject: ${EXPECTED['subject']}`);
   const uid = event['objectuid'];
-  if (typeof uid !== 'string' || uid === '' || uid.includes('|'))
+  if (typeof uid !== 'string' || uid === '')
     throw new RuntimeError('INVALID_EVENT', `objectuid: the object's metadata.uid is missing`);
   const [, provider, mode, cluster] = source as unknown as [string, string, Mode, string];
   const [, namespace, name] = subject as unknown as [string, string, string];
-  return { provider, mode, cluster, namespace, name, uid };
+  const key: ObjectKey = { provider, mode, cluster, namespace, name, uid };
+  const wrong = keyProblem(key);
+  if (!wrong) return key;
+  const attribute = ATTRIBUTE[wrong.part];
+  const expected = EXPECTED[attribute] === undefined ? '' : `${EXPECTED[attribute]}; `;
+  throw new RuntimeError('INVALID_EVENT', `${attribute}: ${expected}${wrong.part}: ${wrong.problem}`);
 }

@@ -43,3 +43,34 @@ export function tenantOf({ mode, cluster, namespace }: ObjectKey): string {
 export function displayKey(key: ObjectKey): string {
   return `${key.mode}/${key.cluster}/${key.namespace}/${key.name}`;
 }
+
+const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+const SUBDOMAIN_PART = /^[a-z0-9](?:[-a-z0-9]{0,251}[a-z0-9])?$/;
+const UID = /^[A-Za-z0-9](?:[-A-Za-z0-9]{0,126}[A-Za-z0-9])?$/;
+const LONGEST_NAME = 253;
+
+/** A part of a key that can't be, and why. */
+export interface KeyProblem {
+  readonly part: keyof ObjectKey;
+  readonly problem: string;
+}
+
+/**
+ * Pure: why there can be no such object; undefined where there can. Parts of a key become parts of addresses and of names:
+ * nothing but what Kubernetes and kcp take for a name is one. Values are not repeated, since they may be anything.
+ */
+export function keyProblem(key: ObjectKey): KeyProblem | undefined {
+  const { provider, mode, cluster, namespace, name, uid } = key;
+  if (!LABEL.test(provider)) return { part: 'provider', problem: 'expected a DNS label' };
+  if (mode !== 'standard' && mode !== 'kcp') return { part: 'mode', problem: 'expected standard or kcp' };
+  if (mode === 'standard' && cluster !== ONBOARDING_CLUSTER)
+    return { part: 'cluster', problem: `in standard mode objects are on the cluster ${ONBOARDING_CLUSTER} alone` };
+  if (mode === 'kcp' && !LABEL.test(cluster))
+    return { part: 'cluster', problem: "expected a logical cluster's name, such as 2hj3kx0gr3c4vlb3" };
+  if (!LABEL.test(namespace)) return { part: 'namespace', problem: 'expected a DNS label' };
+  // Each part between dots is a label; of names longer than that none is looked at.
+  if (name.length > LONGEST_NAME || !name.split('.').every((part) => SUBDOMAIN_PART.test(part)))
+    return { part: 'name', problem: `expected a DNS subdomain of at most ${LONGEST_NAME} characters` };
+  if (!UID.test(uid)) return { part: 'uid', problem: "expected the object's metadata.uid" };
+  return undefined;
+}

@@ -93,6 +93,11 @@ export function eventsOf(rig: () => Rig): void {
       ['a specversion that does not exist', { ...sound, specversion: '2.0' }],
       ['a type of somebody else', { ...sound, type: 'com.example.other' }],
       ['another provider', { ...sound, source: '/serviceproviders/bar/standard/onboarding' }],
+      ['a cluster that standard mode does not have', { ...sound, source: '/serviceproviders/foo/standard/2hj3kx' }],
+      ['a workspace by its path', { ...sound, source: '/serviceproviders/foo/kcp/root:org:team' }],
+      ['all workspaces', { ...sound, source: '/serviceproviders/foo/kcp/*' }],
+      ['a name in other characters', { ...sound, subject: 'project-a/%2e%2e' }],
+      ['a name that is too long', { ...sound, subject: `project-a/${'a'.repeat(254)}` }],
       ['more bytes than an event has', { ...sound, comment: 'x'.repeat(100_000) }],
     ])('%s is refused, said, and holds up nothing', async (_name, data) => {
       const before = rig().calls.length;

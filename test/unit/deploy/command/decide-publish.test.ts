@@ -28,6 +28,18 @@ describe('an event from flags', () => {
     expect(() => keyOfFlags({ ...(object === undefined ? {} : { object }), type: '' }, 'db')).toThrow(/--object/);
   });
 
+  test.each<[object, RegExp]>([
+    [{ object: '../b' }, /^--object: namespace: expected a DNS label/],
+    [{ object: 'a/b%2fc' }, /^--object: name: /],
+    [{ object: `a/${'b'.repeat(254)}` }, /^--object: name: /],
+    [{ workspace: 'root:org' }, /^--workspace: cluster: expected a logical cluster's name/],
+    [{ workspace: '' }, /^--workspace: /],
+    [{ workspace: '..' }, /^--workspace: /],
+    [{ uid: 'a/b' }, /^--uid: /],
+  ])('with %j is refused before anything is looked up', (flags, problem) => {
+    expect(() => keyOfFlags({ object: 'a/b', type: '', ...flags }, 'db')).toThrow(problem);
+  });
+
   test('has a type by its short name or whole', () => {
     expect(typeOfFlag('install.requested')).toBe(INSTALL_REQUESTED);
     expect(typeOfFlag(INSTALL_REQUESTED)).toBe(INSTALL_REQUESTED);

@@ -114,6 +114,26 @@ describe('an event that was not made by us', () => {
     );
   });
 
+  test.each<[Record<string, unknown>, RegExp]>([
+    [{ source: '/serviceproviders/db/standard/2hj3kx' }, /^source: .*in standard mode objects are on the cluster onbo/],
+    [{ source: '/serviceproviders/db/standard/' }, /^source: .*in standard mode/],
+    [{ source: '/serviceproviders/db/kcp/' }, /^source: .*expected a logical cluster's name/],
+    [{ objectuid: '../x' }, /^objectuid: uid: expected the object's metadata\.uid/],
+    [{ objectuid: 'a'.repeat(129) }, /^objectuid: /],
+  ])('names what its mode can not have: %j', (fields, problem) => {
+    expect(() => parseServiceEvent({ ...sample(), ...fields })).toThrow(problem);
+  });
+
+  test('what nothing depends on is not taken on in any length', () => {
+    const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const long = 'x'.repeat(10_000);
+    expect(parseServiceEvent({ ...sample(), reason: long, traceparent: long })).toMatchObject({
+      reason: 'x'.repeat(64),
+    });
+    expect(parseServiceEvent({ ...sample(), traceparent: long })).not.toHaveProperty('traceparent');
+    expect(parseServiceEvent({ ...sample(), traceparent: trace })).toMatchObject({ traceparent: trace });
+  });
+
   test('is refused without the uid of its object', () => {
     const { objectuid: _, ...rest } = sample();
     expect(() => parseServiceEvent(rest)).toThrow(/^objectuid: /);
@@ -127,6 +147,23 @@ describe('an event that was not made by us', () => {
     { subject: 'project-a/..' },
     { subject: 'project-a/Shop' },
     { subject: 'a|b/shop' },
+    { subject: 'a.b/shop' },
+    { subject: 'project-a/shop:x' },
+    { subject: 'project-a/shop..x' },
+    { subject: 'project-a/%2e%2e' },
+    { subject: 'project-a%2Fshop/x' },
+    { subject: 'project-a\\/shop' },
+    { subject: 'project-a/' },
+    { subject: `${'a'.repeat(64)}/shop` },
+    { subject: `project-a/${'a'.repeat(254)}` },
+    { subject: `project-a/${'a.'.repeat(20_000)}a` },
+    { subject: 'project-a/shop\n' },
+    { source: '/serviceproviders/db/kcp/root:org:team' },
+    { source: '/serviceproviders/db/kcp/*' },
+    { source: '/serviceproviders/db/kcp/' },
+    { source: '/serviceproviders/db/kcp/a/../b' },
+    { source: `/serviceproviders/db/kcp/${'a'.repeat(64)}` },
+    { source: '/serviceproviders/db.x/standard/onboarding' },
   ])('a name that leads elsewhere: parts of an address are names, not %j', (fields) => {
     expect(() => parseServiceEvent({ ...sample(), ...fields })).toThrow(/^(source|subject): expected/);
   });
