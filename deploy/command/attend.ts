@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { serveHealth } from './health.ts';
 import type { Metrics } from './metrics.ts';
+import { AccessReviews, detailsFor } from './metrics-access.ts';
 import { serveMetrics } from './metrics-server.ts';
 import type { PublishPort } from './publish-endpoint.ts';
 import type { CommonOptions } from './setup.ts';
@@ -19,7 +20,7 @@ export interface AttendedOptions extends CommonOptions {
 
 export interface Attended {
   provider: string;
-  /** Says who may read metrics; undefined: only without `--metrics-secure`. */
+  /** Says who may read metrics and details of readiness; undefined: metrics only without `--metrics-secure`. */
   platform: KubeClient | undefined;
   metrics: Metrics;
   /** Takes events by `POST /publish` beside the metrics; undefined: that is off. */
@@ -32,10 +33,16 @@ export interface Attended {
 /** Answers probes and serves metrics until the process is told to end. */
 export async function attend(options: AttendedOptions, attended: Attended): Promise<void> {
   const { problems, log } = attended;
-  const health = await serveHealth(options.healthProbeBindAddress, problems);
+  const reviews = attended.platform && new AccessReviews(attended.platform);
+  const health = await serveHealth(options.healthProbeBindAddress, {
+    problems,
+    mayReadDetails: detailsFor(reviews),
+    log,
+  });
   const { metricsCertPath: folder, metricsCertName: cert, metricsCertKey: key } = options;
   const metricsServer = await serveMetrics({
     ...attended,
+    reviews,
     address: options.metricsBindAddress,
     secure: options.metricsSecure,
     certificate: folder === undefined ? undefined : { folder, cert, key },

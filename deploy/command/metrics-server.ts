@@ -5,9 +5,8 @@ import type { FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { plainFastify } from '../../functions/host/plain-fastify.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
-import type { KubeClient } from '../../shared/kube/ports.ts';
 import { parseBindAddress } from './bind-address.ts';
-import { mayAccess } from './metrics-access.ts';
+import type { AccessReviews } from './metrics-access.ts';
 import { type PublishPort, servePublish } from './publish-endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
@@ -23,7 +22,7 @@ export interface MetricsServerOptions {
   certificate: { folder: string; cert: string; key: string } | undefined;
   provider: string;
   /** Says who may read; undefined: this process knows no cluster, and serves without `secure` alone. */
-  platform: KubeClient | undefined;
+  reviews: AccessReviews | undefined;
   metrics: Metrics;
   /** Takes events by `POST /publish`; undefined: that is off. */
   publish?: PublishPort | undefined;
@@ -36,10 +35,10 @@ export interface MetricsServer {
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsServerOptions): Promise<MetricsServer | undefined> {
-  const { address, secure, certificate, provider, platform, metrics, publish, log } = options;
+  const { address, secure, certificate, provider, reviews, metrics, publish, log } = options;
   const bind = parseBindAddress(address, '--metrics-bind-address');
   if (!bind) return undefined;
-  if (secure && !platform)
+  if (secure && !reviews)
     throw new RuntimeError(
       'INVALID_SETTINGS',
       '--metrics-secure: this command knows no cluster that could say who may read; set it to false',
@@ -51,10 +50,10 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
     );
   const read = (): KeyPair => (certificate ? readCertificate(certificate) : selfSignedCertificate(provider));
   const server = secure ? plainFastify({ https: read() } as FastifyServerOptions) : plainFastify();
-  if (secure && platform)
+  if (secure && reviews)
     server.addHook('onRequest', async (request, reply) => {
       const what = { path: request.url.split('?')[0] ?? '', verb: request.method.toLowerCase() };
-      const answer = await mayAccess(platform, request.headers.authorization, what).catch((error: unknown) => {
+      const answer = await reviews.may(request.headers.authorization, what).catch((error: unknown) => {
         log.warn({ problem: messageOf(error) }, 'who asks could not be checked');
         return 503 as const;
       });

@@ -3,6 +3,7 @@ import { TokenFile } from '../../functions/host/bearer.ts';
 import { createFunctionServer } from '../../functions/host/server.ts';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
 import { parseBindAddress } from './bind-address.ts';
+import { AccessReviews, detailsFor } from './metrics-access.ts';
 import { openOnboarding } from './onboarding.ts';
 import { concurrencyOf, functionSettings } from './settings.ts';
 import { type CommonOptions, setUp } from './setup.ts';
@@ -39,6 +40,7 @@ export async function serve(functionName: FunctionName, options: ServeOptions): 
     holdMs: env.RUN_LIMIT,
     token: options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile),
     problems: onboarding.problems,
+    mayReadDetails: detailsFor(new AccessReviews(platform)),
     log,
   });
   const bind = parseBindAddress(address, '--bind-address');
