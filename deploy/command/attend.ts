@@ -3,6 +3,7 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { parseBindAddress } from './bind-address.ts';
 import { serveHealth } from './health.ts';
 import type { Metrics } from './metrics.ts';
+import { AccessReviews, detailsFor } from './metrics-access.ts';
 import { checkMetrics, type MetricsAddress, serveMetrics } from './metrics-server.ts';
 import type { PublishPort } from './publish-endpoint.ts';
 import type { CommonOptions } from './setup.ts';
@@ -20,7 +21,7 @@ export interface AttendedOptions extends CommonOptions {
 
 export interface Attended {
   provider: string;
-  /** Says who may read metrics; undefined: only without `--metrics-secure`. */
+  /** Says who may read metrics and details of readiness; undefined: metrics only without `--metrics-secure`. */
   platform: KubeClient | undefined;
   metrics: Metrics;
   /** Takes events by `POST /publish` beside the metrics; undefined: that is off. */
@@ -48,9 +49,11 @@ function metricsAddress(options: AttendedOptions): MetricsAddress {
 /** Answers probes and serves metrics until the process is told to end. */
 export async function attend(options: AttendedOptions, attended: Attended): Promise<void> {
   const { log } = attended;
-  const metricsServer = await serveMetrics({ ...attended, ...metricsAddress(options) });
+  const reviews = attended.platform && new AccessReviews(attended.platform);
+  const metricsServer = await serveMetrics({ ...attended, reviews, ...metricsAddress(options) });
   const problems = (): string[] => [...(metricsServer?.problems() ?? []), ...attended.problems()];
-  const health = await serveHealth(options.healthProbeBindAddress, problems);
+  const mayReadDetails = detailsFor(reviews);
+  const health = await serveHealth(options.healthProbeBindAddress, { problems, mayReadDetails, log });
   log.info({ environment: options.environment }, 'started');
   await toldToEnd();
   log.info('stopping');

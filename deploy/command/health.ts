@@ -1,17 +1,17 @@
 import { plainFastify } from '../../functions/host/plain-fastify.ts';
-import { serveProbes } from '../../functions/host/probes.ts';
+import { type ProbeOptions, serveProbes } from '../../functions/host/probes.ts';
 import { parseBindAddress } from './bind-address.ts';
 
 export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** `/healthz`: the process lives. `/readyz`: 200, or 503 with a line for each reason. */
-export async function serveHealth(address: string, ready: () => string[]): Promise<HealthServer | undefined> {
+/** `/healthz`: the process lives. `/readyz`: see {@link serveProbes}. */
+export async function serveHealth(address: string, options: ProbeOptions): Promise<HealthServer | undefined> {
   const bind = parseBindAddress(address);
   if (!bind) return undefined;
   const server = plainFastify();
-  serveProbes(server, ready);
+  serveProbes(server, options);
   await server.listen(bind);
   return { close: () => server.close() };
 }

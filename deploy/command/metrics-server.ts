@@ -5,9 +5,8 @@ import type { Logger } from 'pino';
 import { plainFastify } from '../../functions/host/plain-fastify.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { pairProblem } from '../../shared/kube/pem.ts';
-import type { KubeClient } from '../../shared/kube/ports.ts';
 import { parseBindAddress } from './bind-address.ts';
-import { mayAccess } from './metrics-access.ts';
+import type { AccessReviews } from './metrics-access.ts';
 import { type PublishPort, servePublish } from './publish-endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { type KeyPair, selfSignedCertificate } from './self-signed.ts';
@@ -33,7 +32,7 @@ interface CertificateFiles {
 export interface MetricsServerOptions extends MetricsAddress {
   provider: string;
   /** Says who may read; undefined: this process knows no cluster, and serves without `secure` alone. */
-  platform: KubeClient | undefined;
+  reviews: AccessReviews | undefined;
   metrics: Metrics;
   /** Takes events by `POST /publish`; undefined: that is off. */
   publish?: PublishPort | undefined;
@@ -69,16 +68,16 @@ export function checkMetrics(
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsServerOptions): Promise<MetricsServer | undefined> {
-  const { secure, provider, platform, metrics, publish, log } = options;
-  const bind = checkMetrics(options, { knowsCluster: platform !== undefined, publish: publish !== undefined });
+  const { secure, provider, reviews, metrics, publish, log } = options;
+  const bind = checkMetrics(options, { knowsCluster: reviews !== undefined, publish: publish !== undefined });
   if (!bind) return undefined;
   const certificate = secure ? options.certificate : undefined;
   let pair = certificate ? readCertificate(certificate) : selfSignedCertificate(provider);
   const server = secure ? plainFastify({ https: pair } as FastifyServerOptions) : plainFastify();
-  if (secure && platform)
+  if (secure && reviews)
     server.addHook('onRequest', async (request, reply) => {
       const what = { path: request.url.split('?')[0] ?? '', verb: request.method.toLowerCase() };
-      const answer = await mayAccess(platform, request.headers.authorization, what).catch((error: unknown) => {
+      const answer = await reviews.may(request.headers.authorization, what).catch((error: unknown) => {
         log.warn({ problem: messageOf(error) }, 'who asks could not be checked');
         return 503 as const;
       });

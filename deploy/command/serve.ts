@@ -2,6 +2,7 @@ import { FunctionRuntime } from '../../functions/runtime.ts';
 import { createFunctionServer } from '../../functions/host/server.ts';
 import type { FunctionName } from '../../shared/events/catalogue.ts';
 import { parseBindAddress } from './bind-address.ts';
+import { AccessReviews, detailsFor } from './metrics-access.ts';
 import { openOnboarding } from './onboarding.ts';
 import { concurrencyOf, functionSettings } from './settings.ts';
 import { type CommonOptions, setUp } from './setup.ts';
@@ -41,6 +42,7 @@ export async function serve(functionName: FunctionName, options: ServeOptions): 
     holdMs: env.RUN_LIMIT,
     token,
     problems: () => [...files.problems(), ...onboarding.problems()],
+    mayReadDetails: detailsFor(new AccessReviews(platform)),
     log,
   });
   const port = bind && (await server.listen(bind));

@@ -14,3 +14,9 @@ export const ORPHANS_ACCESS_TIMEOUT_MS = 60_000;
 export const SHORTEST_DURATION_MS = 1_000;
 /** As Knative presets it. */
 export const DEFAULT_SERVE_ADDRESS = ':8080';
+/** How long an answer counts of who may read metrics; a refusal shorter, since it may be mended any moment. */
+export const REVIEW_LIFE_MS = 60_000;
+export const REVIEW_REFUSAL_LIFE_MS = 10_000;
+/** Answers that are remembered, and asked for at once. */
+export const MAX_REVIEWS = 1_000;
+export const MAX_REVIEWS_AT_ONCE = 16;

@@ -29,6 +29,8 @@ export interface ServerOptions {
   token?: TokenFile | undefined;
   /** Why the function can't work at the moment; empty when it can. */
   problems?: () => readonly string[];
+  /** Whether who comes with that `Authorization` header may read them at `/readyz`. Undefined: nobody. */
+  mayReadDetails?: ((authorization: string) => Promise<boolean>) | undefined;
   onStep?: (step: DeliveredStep) => void;
   log: Logger;
 }
@@ -56,7 +58,7 @@ export function createFunctionServer(options: ServerOptions): FunctionServer {
   const working = new Map<string, ServerHold>();
   let draining = false;
   takeEventBodies(app);
-  serveProbes(app, () => (draining ? ['ending'] : problems()));
+  serveProbes(app, { ...options, problems: () => (draining ? ['ending'] : problems()) });
 
   const refuse = (reply: FastifyReply, status: number, problem: string): FastifyReply => {
     log.debug({ status, problem }, 'event not taken');
@@ -92,7 +94,8 @@ export function createFunctionServer(options: ServerOptions): FunctionServer {
     if (working.has(key)) return refuse(reply, 429, 'the object is being worked on');
     if (working.size >= concurrency) return refuse(reply, 429, `${concurrency} objects are being worked on`);
     const [problem] = problems();
-    if (problem !== undefined) return refuse(reply, 503, problem);
+    // What is missing is for who proved to be the dispatcher.
+    if (problem !== undefined) return refuse(reply, 503, token ? problem : 'not ready');
     const holdMs = parsed.leaseSeconds === undefined ? options.holdMs : parsed.leaseSeconds * 1_000;
     const hold = new ServerHold(holdMs, SERVER_LOOK_MS);
     working.set(key, hold);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { PROVIDER_NAMESPACE } from '../support/service.ts';
 import { COMMAND, FOO_MODULE, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
+import { accountToken, letReadMetrics, readiness } from '../support/metrics-client.ts';
 
 const NAME = 'cp';
 
@@ -111,14 +113,22 @@ test('a process without its queue says that it is not ready, and is ready again 
     provider: FOO_MODULE,
     env: stage.env,
   });
+  const { readyUrl } = service;
+  const { client: platform } = landscape.platform;
+  const [reader, other] = await Promise.all(['reader', 'other'].map((name) => accountToken(platform, name)));
+  await letReadMetrics(platform, 'reader');
   await stage.redis.kill();
-  const problem = await eventually('it is not ready', async () => {
-    const answer = await fetch(service?.readyUrl ?? '');
-    return answer.status === 503 && answer.text();
-  });
-  expect(problem).toMatch(/Redis is not connected/);
+  await eventually('it is not ready', async () => (await readiness(readyUrl)).status === 503);
+  // Why is for whoever may read metrics.
+  for (const token of [undefined, 'nobody', other])
+    expect(await readiness(readyUrl, token)).toEqual({ status: 503, text: 'not ready\n' });
+  await eventually('the right is known', async () => (await readiness(readyUrl, reader)).text !== 'not ready\n');
+  expect((await readiness(readyUrl, reader)).text).toMatch(/Redis is not connected/);
+  expect(readFileSync(service.logFile, 'utf8')).toMatch(
+    /"problems":\["[^\n]*Redis is not connected[^\n]*"msg":"not ready"/,
+  );
   // Another process could do no more.
-  expect((await fetch(service.readyUrl.replace('readyz', 'healthz'))).status).toBe(200);
+  expect((await fetch(readyUrl.replace('readyz', 'healthz'))).status).toBe(200);
   await stage.redis.restartEmpty();
   await eventually('it is ready again', async () => (await fetch(service?.readyUrl ?? '')).status === 200);
   await service.stop();

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createMetrics } from '../../deploy/command/metrics.ts';
+import { AccessReviews } from '../../deploy/command/metrics-access.ts';
 import { serveMetrics } from '../../deploy/command/metrics-server.ts';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import { isForbidden } from '../../shared/kube/api-error.ts';
@@ -181,7 +182,8 @@ describe('a ServiceProvider, deployed by the operator', () => {
     const address = `127.0.0.1:${await freePort()}`;
     const metrics = createMetrics('foo');
     const log = createLogger('info', 'foo', join(landscape.dir, 'metrics.log'));
-    const options = { address, secure: true, certificate: undefined, provider: 'foo', platform, metrics, log };
+    const reviews = new AccessReviews(platform);
+    const options = { address, secure: true, certificate: undefined, provider: 'foo', reviews, metrics, log };
     const server = await serveMetrics(options);
     try {
       const [reader, other] = await Promise.all(['reader', 'other'].map((name) => accountToken(platform, name)));

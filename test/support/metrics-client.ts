@@ -59,3 +59,9 @@ export async function letReadMetrics(platform: KubeClient, account: string): Pro
     subjects: [{ kind: 'ServiceAccount', name: account, namespace: NAMESPACE }],
   } as KubeObject);
 }
+
+/** `/readyz` as somebody with that token reads it; undefined: as a kubelet does. */
+export async function readiness(url: string, token?: string): Promise<{ status: number; text: string }> {
+  const answer = await fetch(url, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } });
+  return { status: answer.status, text: await answer.text() };
+}
