@@ -102,6 +102,17 @@ export function textsInFiles(...files: string[]): Text[] {
   return files.map((file) => ({ place: file, text: readFileSync(file, 'utf8') }));
 }
 
+/** What anybody gets who asks, without any credential; not what an answer is that is none. */
+export async function textsAt(...urls: string[]): Promise<Text[]> {
+  return Promise.all(
+    urls.map(async (place) => {
+      const answer = await fetch(place);
+      if (answer.status !== 200 && answer.status !== 503) throw new Error(`${place}: ${answer.status}`);
+      return { place, text: await answer.text() };
+    }),
+  );
+}
+
 /** Every object of these types, whole. */
 export async function textsInClusters(clients: readonly KubeClient[], types: readonly ResourceType[]): Promise<Text[]> {
   const lists = clients.flatMap((client) =>
