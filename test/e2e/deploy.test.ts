@@ -111,14 +111,15 @@ async function stopAll(): Promise<void> {
   await Promise.all(processes.splice(0).map((process) => process.stop()));
 }
 
-async function serveAnOrder(): Promise<void> {
+/** @returns what is left of it on the platform cluster */
+async function serveAnOrder(): Promise<string[]> {
   await orders.create(NAME, 'one');
   await orders.untilReady(NAME);
   const { client, platformNamespace } = await landscape.createControlPlane(PROJECT, NAME);
   expect(await configMapValue(client, configMapName(`${PROJECT}/${NAME}`))).toBe('one');
   await orders.remove(NAME);
   await orders.untilGone(NAME);
-  expect(await requestsIn(platform, platformNamespace, 'foo--')).toEqual([]);
+  return requestsIn(platform, platformNamespace, 'foo--');
 }
 
 describe('the workers, each with the rights of its own ServiceAccount', () => {
@@ -135,7 +136,9 @@ describe('the workers, each with the rights of its own ServiceAccount', () => {
     expect(processes).toHaveLength(5);
   });
 
-  test('serve an order from its creation to its end', () => serveAnOrder());
+  test('serve an order from its creation to its end', async () => {
+    expect(await serveAnOrder()).toEqual([]);
+  });
 
   test('serve a kcp workspace', async () => {
     const workspace = await landscape.createTenantWorkspace('deployed');
@@ -193,11 +196,12 @@ describe('the workers, each with the rights of its own ServiceAccount', () => {
       ready: async () => /requests.*cannot (list|watch) resource "(cluster|access)requests"/.test(await said()),
     });
     await giveBack();
-    await eventually('it is ready', async (seen) => {
+    const ready = eventually('it is ready', async (seen) => {
       const now = await said();
       seen(now);
       return now === 'ok';
     });
+    expect(await ready).toBe(true);
   });
 });
 
@@ -223,5 +227,7 @@ describe('the services behind the dispatcher, each with the rights of its own Se
     expect(processes).toHaveLength(6);
   });
 
-  test('serve an order from its creation to its end', () => serveAnOrder());
+  test('serve an order from its creation to its end', async () => {
+    expect(await serveAnOrder()).toEqual([]);
+  });
 });

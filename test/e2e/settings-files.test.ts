@@ -31,9 +31,13 @@ function file(name: string, text: string): string {
   return path(name);
 }
 
-/** The platform's own, with something else in it. */
-function kubeconfig(name: string, change: (config: Kubeconfig) => void): string {
-  const config = parse(stage.landscape.platform.kubeconfig) as Kubeconfig;
+/** That of a cluster, with something else in it. */
+function kubeconfig(
+  name: string,
+  change: (config: Kubeconfig) => void,
+  of: 'platform' | 'onboarding' = 'platform',
+): string {
+  const config = parse(stage.landscape[of].kubeconfig) as Kubeconfig;
   change(config);
   return file(name, stringify(config));
 }
@@ -129,13 +133,13 @@ describe('at the start, a command ends with the name of the setting and what to 
 });
 
 /** A kubeconfig whose token is in a file. */
-function rotated(name: string): { config: string; token: string } {
-  const token = path(`${name}-token`);
-  const config = kubeconfig(name, (given) => {
+function rotated(of: 'platform' | 'onboarding'): { config: string; token: string } {
+  const token = path(`${of}-token`);
+  const change = (given: Kubeconfig): void => {
     writeFileSync(token, String(user(given)['token']));
     given.users = given.users.map((each) => ({ ...each, user: { tokenFile: token } }));
-  });
-  return { config, token };
+  };
+  return { config: kubeconfig(`${of}-rotated`, change, of), token };
 }
 
 describe('later, a file that can not be read is named, and what it held stays in use', () => {

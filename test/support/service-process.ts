@@ -47,7 +47,7 @@ export async function startServiceProcess({
 }: ServiceOptions): Promise<ServiceProcess> {
   const port = await freePort();
   const readyUrl = `http://127.0.0.1:${port}/readyz`;
-  const logFile = join(dir, `service-${++started}-${args.join('-')}.log`);
+  const logFile = join(dir, `service-${++started}-${args.join('-').replaceAll('/', '_')}.log`);
   const flags = ['--provider', provider, '--provider-name', 'foo', '--verbosity', verbosity];
   const managed = await startProcess({
     name: `service-provider ${args.join(' ')}`,
