@@ -64,6 +64,8 @@ beforeAll(async () => {
     cliArgs: ['-a', PASSWORD],
   });
   stack.defer(() => redis.stop());
+  const rights = ['~{service-provider:foo}:*', '-@all', '+ping', '+eval', '+type', '+llen', '+zcard'];
+  redis.cli('ACL', 'SETUSER', 'keda', 'on', `>${PASSWORD}`, ...rights);
   const url = `redis://:${PASSWORD}@${redis.host}:${redis.port}`;
   const queue = { settings: { url }, env: { REDIS_URL: url } };
   stage = await createStage({ provider: foo, config: { pollInterval: '0s' }, answers: 'instant', queue });
@@ -78,19 +80,17 @@ beforeAll(async () => {
   ]);
   await server.admin.apply<Secret>(SECRETS, {
     metadata: { name: 'foo-redis', namespace: NAMESPACE },
-    data: { address: base64(`${redis.host}:${redis.port}`), password: base64(PASSWORD) },
+    data: { address: base64(`${redis.host}:${redis.port}`), username: base64('keda'), password: base64(PASSWORD) },
   });
   const workers = await kustomized(join(DEPLOY, 'worker'));
   const functions = FUNCTION_NAMES.map(deploymentOf);
   for (const manifest of workers) {
     const { kind, metadata } = manifest;
-    if (kind === 'TriggerAuthentication' || (kind === 'Deployment' && functions.includes(metadata.name)))
-      await server.admin.apply(typeOf(manifest), manifest);
-    if (kind === 'ScaledObject')
-      await server.admin.apply(typeOf(manifest), {
-        ...manifest,
-        spec: { ...(manifest['spec'] as object), ...QUICK },
-      });
+    const apply = (spec: object) => server.admin.apply(typeOf(manifest), { ...manifest, spec });
+    const spec = manifest['spec'] as object;
+    if (kind === 'Deployment' && functions.includes(metadata.name)) await apply(spec);
+    if (kind === 'ScaledObject') await apply({ ...spec, ...QUICK });
+    if (kind === 'TriggerAuthentication') await apply(withUsername(spec));
   }
   await stage.run({ functions: [] });
   const stopped = new AbortController();
@@ -104,6 +104,15 @@ beforeAll(async () => {
 });
 
 afterAll(() => stack.disposeAsync());
+
+/** As deploy/README.md says for a user of its own. */
+function withUsername(spec: { secretTargetRef?: object[] }): object {
+  const secretTargetRef = [
+    ...(spec.secretTargetRef ?? []),
+    { parameter: 'username', name: 'foo-redis', key: 'username' },
+  ];
+  return { ...spec, secretTargetRef };
+}
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');
