@@ -1,4 +1,4 @@
-import type { KcpSettings } from '../../shared/kcp/settings.ts';
+import { type KcpSettings, samePlace } from '../../shared/kcp/settings.ts';
 import { equal } from '../../shared/model/json.ts';
 
 /** Pure: what becomes of kcp mode when the ProviderConfig is this. */
@@ -21,7 +21,7 @@ export function kcpStep(
   // Objects in workspaces are still to be told that their ProviderConfig is missing or wrong, and may be deleted.
   if (wanted === 'gone' || wanted === 'invalid') return { do: 'nothing' };
   // Out of reach, they would keep our finalizer, and their workspaces what we made there, for ever.
-  if (inForce && !equal(inForce, wanted)) return { do: 'hold', settings: inForce };
+  if (inForce && !(wanted && samePlace(inForce, wanted))) return { do: 'hold', settings: inForce };
   if (!wanted) return { do: running ? 'stop' : 'nothing' };
   return running && equal(running, wanted) ? { do: 'nothing' } : { do: 'start', settings: wanted };
 }

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
-import { type EndpointSlice, endpointUrls } from '../../shared/kcp/endpoint-slice.ts';
+import { type EndpointSlice, endpointUrls, isSliceOf } from '../../shared/kcp/endpoint-slice.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_EXPORT_ENDPOINT_SLICES } from '../../shared/kube/resources.ts';
-import { followOne } from '../watch/follow-one.ts';
 import type { WatchTuning } from '../tuning.ts';
-import type { WatchLoop } from '../watch/loop.ts';
+import { WatchLoop } from '../watch/loop.ts';
 
 export interface EndpointSink {
   appeared(url: string): void;
@@ -15,26 +14,44 @@ export interface EndpointSink {
 
 /**
  * Follows the addresses at which an APIExport's objects are served, one per shard. There are none before the first
- * workspace has bound the export, nor while the slice is deleted: that is no error.
- * @param workspace at the provider workspace; the slice has the export's name
+ * workspace has bound the export, nor while its slices are deleted: that is no error.
+ * @param workspace at the provider workspace
+ * @param of the export, and the path of its workspace
  */
 export function followEndpoints(
   workspace: KubeClient,
-  exportName: string,
+  of: { exportName: string; workspacePath: string },
   sink: EndpointSink,
   options: { tuning: WatchTuning; log: Logger },
-): WatchLoop<EndpointSlice, readonly string[]> {
+): WatchLoop<EndpointSlice, EndpointSlice> {
   let urls: ReadonlySet<string> = new Set();
-  const moveTo = (now: readonly string[]): void => {
+  const slices = new Map<string, EndpointSlice>();
+  const move = (): void => {
     const previous = urls;
-    urls = new Set(now);
+    urls = new Set(endpointUrls([...slices.values()]));
     for (const url of previous) if (!urls.has(url)) sink.left(url);
     for (const url of urls) if (!previous.has(url)) sink.appeared(url);
     sink.moved(urls.size);
   };
-  return followOne<EndpointSlice, readonly string[]>(
-    { client: workspace, type: API_EXPORT_ENDPOINT_SLICES, name: exportName, digest: endpointUrls },
-    (found) => moveTo(found ?? []),
+  return new WatchLoop<EndpointSlice, EndpointSlice>(
+    {
+      client: workspace,
+      type: API_EXPORT_ENDPOINT_SLICES,
+      selection: {},
+      digest: (slice) => (isSliceOf(slice, of) ? slice : undefined),
+    },
+    {
+      replaced: (items) => {
+        slices.clear();
+        for (const slice of items) slices.set(slice.metadata.name, slice);
+        move();
+      },
+      event: (kind, slice) => {
+        if (kind === 'DELETED') slices.delete(slice.metadata.name);
+        else slices.set(slice.metadata.name, slice);
+        move();
+      },
+    },
     options,
   );
 }

@@ -1,5 +1,5 @@
 import { messageOf } from '../../shared/errors.ts';
-import { inForcePatch, type KcpSettings, settingsInForce } from '../../shared/kcp/settings.ts';
+import { inForcePatch, type KcpSettings, samePlace, settingsInForce } from '../../shared/kcp/settings.ts';
 import { equal } from '../../shared/model/json.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import type { ConditionReport } from '../../shared/status.ts';
@@ -56,7 +56,7 @@ export class KcpMode implements Part {
     const step = kcpStep(this.#settings, inForce, wanted);
     this.#waiting?.abort();
     if (step.do === 'hold') {
-      if (!equal(this.#settings, step.settings)) this.#begin(step.settings);
+      if (!this.#settings || !samePlace(this.#settings, step.settings)) this.#begin(step.settings);
       this.#untilFree(step.settings, typeof wanted === 'object' ? wanted : null);
       return;
     }

@@ -30,7 +30,7 @@ import { isContested } from './decide-contested.ts';
 import { followEndpoints } from './endpoints.ts';
 import type { ExportApi } from './export-api.ts';
 import { type Shard, shardAt } from './shard.ts';
-import type { Provisioned } from './provision.ts';
+import type { Provisioned, ProvisionOptions } from './provision.ts';
 import { isMovedOn, retireSchemas } from './upkeep.ts';
 
 /** The runtime's identity in kcp, at its provider workspace and at any other address. */
@@ -47,7 +47,7 @@ export interface KcpPorts {
     workspace: KubeClient,
     provider: Provider,
     log: Logger,
-    options?: { leave?: boolean },
+    options: ProvisionOptions,
   ): Promise<Provisioned>;
 }
 
@@ -145,7 +145,8 @@ export class KcpSession implements Part {
       left: (url: string) => this.#close(url),
       moved: (count: number) => this.#say(endpoints(count)),
     };
-    this.#endpoints = followEndpoints(access.workspace, this.#exportName, sink, this.#options);
+    const of = { exportName: this.#exportName, workspacePath: this.#options.settings.providerWorkspace };
+    this.#endpoints = followEndpoints(access.workspace, of, sink, this.#options);
     this.#endpoints.start();
     const { upkeep, log } = this.#options;
     void repeat('upkeep', upkeep.upkeepMs, () => this.#keepUp(access, api), { signal: this.#stopped.signal, log });
@@ -159,7 +160,7 @@ export class KcpSession implements Part {
     while (this.#running) {
       try {
         const access = await ports.connect(platform, settings);
-        const { api, statusOpen } = await ports.provision(access.workspace, provider, log);
+        const { api, statusOpen } = await ports.provision(access.workspace, provider, log, settings);
         this.#problem = undefined;
         this.#say(provisioned(), statusProtected(statusOpen));
         return { access, api };
@@ -176,10 +177,10 @@ export class KcpSession implements Part {
 
   /** An export that somebody removed or edited is put right, and schemas that nothing uses any more go. */
   async #keepUp({ workspace }: KcpAccess, api: ExportApi): Promise<void> {
-    const { provider, upkeep, ports, log } = this.#options;
+    const { provider, settings, upkeep, ports, log } = this.#options;
     if (!(await isMovedOn(workspace, provider, api))) {
       const leave = isContested(this.#mends);
-      const { mended, statusOpen } = await ports.provision(workspace, provider, log, { leave });
+      const { mended, statusOpen } = await ports.provision(workspace, provider, log, { ...settings, leave });
       this.#mends = mended.length === 0 ? 0 : this.#mends + 1;
       this.#say(
         leave && mended.length > 0 ? contested(this.#exportName, mended) : provisioned(),

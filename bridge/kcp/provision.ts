@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import type { Provider } from '../../shared/provider/provider.ts';
 import { RuntimeError } from '../../shared/errors.ts';
-import { RUNTIME_CLAIMS } from '../../shared/kcp/claims.ts';
+import { claimName, RUNTIME_CLAIMS } from '../../shared/kcp/claims.ts';
 import { incompatibilities, type SchemaSpec } from '../../shared/kcp/compatibility.ts';
 import { isAlreadyExists, isConflict } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
+import type { PermissionClaim } from '../../shared/model/access.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { RUNTIME_LABEL } from '../../shared/names.ts';
 import { type ApiExport, currentSchema, decideExport, isShared, type WantedExport } from './decide-provision.ts';
@@ -18,6 +19,13 @@ import {
 import { type ExportApi, exportApiOf } from './export-api.ts';
 import { ensureTenantRights } from './tenant-rights.ts';
 import { PROVISION_ATTEMPTS } from '../tuning.ts';
+
+export interface ProvisionOptions {
+  /** An APIExport that differs is left as it is: somebody else keeps changing it. */
+  readonly leave?: boolean;
+  /** By `<resource>.<group>` of a claim on a type of another APIExport: that one's identity. */
+  readonly identityHashes?: Readonly<Record<string, string>> | undefined;
+}
 
 /** What {@link provisionExport} found and did. */
 export interface Provisioned {
@@ -34,7 +42,6 @@ export interface Provisioned {
  * what tenants may do with it. Idempotent; writes nothing where nothing differs. kcp adds the APIExportEndpointSlice of
  * the same name by itself.
  * @param workspace the provider workspace
- * @param options.leave an APIExport that differs is left as it is: somebody else keeps changing it
  * @throws RuntimeError `INVALID_PROVIDER` when the provider declares no kcp, or when objects that tenants have would no
  *   longer be valid under its schema; ApiError for what kcp refuses
  */
@@ -42,7 +49,7 @@ export async function provisionExport(
   workspace: KubeClient,
   provider: Provider,
   log: Logger,
-  { leave = false }: { leave?: boolean } = {},
+  { leave = false, identityHashes = {} }: ProvisionOptions = {},
 ): Promise<Provisioned> {
   if (!provider.kcp) throw new RuntimeError('INVALID_PROVIDER', `provider ${provider.name}: declares no kcp`);
   const { exportName, permissionClaims } = provider.kcp;
@@ -53,7 +60,7 @@ export async function provisionExport(
     provider: provider.name,
     name: exportName,
     resource: { group, name: plural, schema: schema.metadata.name },
-    claims: [...RUNTIME_CLAIMS, ...permissionClaims],
+    claims: [...RUNTIME_CLAIMS, ...permissionClaims].map((claim) => identified(claim, identityHashes)),
     limitTenants: unlimited === undefined,
   };
   const api = await exportApiOf(workspace, exportName);
@@ -82,6 +89,12 @@ export async function provisionExport(
       if (!isConflict(error) || attempt === PROVISION_ATTEMPTS) throw error;
     }
   }
+}
+
+/** What the platform operator configured goes before what is written in the provider. */
+function identified(claim: PermissionClaim, hashes: Readonly<Record<string, string>>): PermissionClaim {
+  const identityHash = hashes[claimName(claim)];
+  return identityHash === undefined ? claim : { ...claim, identityHash };
 }
 
 /** The schema that the export serves the type from, and what has to be written. */

@@ -11,7 +11,7 @@ import type { KubeClient } from '../kube/ports.ts';
 import { API_EXPORT_ENDPOINT_SLICES, SECRETS } from '../kube/resources.ts';
 import { kcpBaseUrl, workspaceUrl } from '../kube/workspace-url.ts';
 import type { Secret } from '../model/access.ts';
-import { type EndpointSlice, endpointUrls } from './endpoint-slice.ts';
+import { type EndpointSlice, endpointUrls, isSliceOf } from './endpoint-slice.ts';
 import type { KcpSettings } from './settings.ts';
 
 /** The runtime's own access to a kcp, as the platform operator configured it. */
@@ -64,8 +64,10 @@ export function connectKcp(
   const client = clientFor(credentials);
   const workspace = client.at(workspaceUrl(base, settings.providerWorkspace));
   const findEndpointUrls = async (exportName: string): Promise<string[] | undefined> => {
-    const slice = await workspace.get<EndpointSlice>(API_EXPORT_ENDPOINT_SLICES, exportName);
-    return slice && endpointUrls(slice);
+    const { items } = await workspace.list<EndpointSlice>(API_EXPORT_ENDPOINT_SLICES);
+    const workspacePath = settings.providerWorkspace;
+    const slices = items.filter((slice) => isSliceOf(slice, { exportName, workspacePath }));
+    return slices.length > 0 ? endpointUrls(slices) : undefined;
   };
   return {
     credentials,

@@ -7,6 +7,8 @@ export interface KcpSettings {
   providerWorkspace: string;
   /** Secret on the platform cluster with the key `kubeconfig`. */
   kubeconfigSecret: { name: string; namespace: string };
+  /** By `<resource>.<group>` of a permission claim on a type of another APIExport: the identity of that APIExport. */
+  identityHashes?: Record<string, string> | undefined;
 }
 
 /**
@@ -26,7 +28,20 @@ export function settingsInForce({ metadata }: KubeObject): KcpSettings | undefin
   }
 }
 
+/** Whether both lead to the same objects. */
+export function samePlace(a: KcpSettings, b: KcpSettings): boolean {
+  return (
+    a.providerWorkspace === b.providerWorkspace &&
+    a.kubeconfigSecret.name === b.kubeconfigSecret.name &&
+    a.kubeconfigSecret.namespace === b.kubeconfigSecret.namespace
+  );
+}
+
 /** @param settings null: none are in force any more */
 export function inForcePatch(settings: KcpSettings | null): object {
-  return { metadata: { annotations: { [KCP_IN_FORCE_ANNOTATION]: settings && JSON.stringify(settings) } } };
+  const place = settings && {
+    providerWorkspace: settings.providerWorkspace,
+    kubeconfigSecret: settings.kubeconfigSecret,
+  };
+  return { metadata: { annotations: { [KCP_IN_FORCE_ANNOTATION]: place && JSON.stringify(place) } } };
 }

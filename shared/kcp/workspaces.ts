@@ -1,5 +1,6 @@
 import { messageOf, RuntimeError } from '../errors.ts';
 import { listBindings } from './bindings.ts';
+import { servingBinding } from './decide-binding.ts';
 import { type KcpConnection, openKcpConnection } from './connection.ts';
 import type { KcpSettings } from './settings.ts';
 import type { Guard } from '../kube/transport.ts';
@@ -8,7 +9,6 @@ import type { ClusterCredentials } from '../kube/kubeconfig.ts';
 import type { KubeClient } from '../kube/ports.ts';
 import { workspaceUrl } from '../kube/workspace-url.ts';
 import { LOGICAL_CLUSTER_ANNOTATION } from '../names.ts';
-import { isDeleting } from '../status.ts';
 import { DEFAULT_WORKSPACE_TUNING, type WorkspacePort, type WorkspaceTuning } from './workspace-port.ts';
 import { KCP_CONNECTION_LIFE_MS, WORKSPACE_REQUEST_MS } from '../tuning.ts';
 
@@ -86,7 +86,7 @@ export class Workspaces {
       ownCredentials: own,
       binding: async () => {
         const { items } = await listBindings(virtual);
-        return items.find((binding) => !isDeleting(binding)) ?? items[0];
+        return servingBinding(items);
       },
       isBound: async () => {
         const bound = await boundWorkspaces(connection.at(workspaceUrl(endpoint, '*')));

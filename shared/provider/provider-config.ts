@@ -40,6 +40,18 @@ const KCP_SETTINGS = z
         namespace: z.string().max(63).regex(DNS_LABEL, 'expected the name of a namespace'),
       })
       .describe('Secret on the platform cluster; its key kubeconfig gives access to the provider workspace.'),
+    identityHashes: z
+      .record(
+        z.string().max(317),
+        z
+          .string()
+          .max(64)
+          .regex(/^[a-z0-9]+$/, 'expected status.identityHash of an APIExport'),
+      )
+      .optional()
+      .describe(
+        "By <resource>.<group> of a permission claim on a type of another APIExport: that one's status.identityHash.",
+      ),
   })
   .describe('Offers the service in kcp workspaces as well.');
 

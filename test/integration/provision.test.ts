@@ -171,6 +171,16 @@ describe('provisioning, in the order in which a provider lives', () => {
     expect(spec?.permissionClaims?.filter(({ resource }) => resource === 'events')).toHaveLength(1);
   });
 
+  test("a claim on a type of another export has that one's identity from the configuration, and follows it", async () => {
+    const claims: PermissionClaim[] = [{ group: 'shared.example.org', resource: 'shareds', verbs: ['get'] }];
+    for (const identity of ['a1b2', 'c3d4']) {
+      const identityHashes = { 'shareds.shared.example.org': identity };
+      await provisionExport(connection.workspace, sizes({ claims }), log, { identityHashes });
+      const found = (await exported()).spec?.permissionClaims?.find(({ resource }) => resource === 'shareds');
+      expect(found).toEqual({ ...claims[0], identityHash: identity });
+    }
+  });
+
   test('a claim that is no longer needed goes, what others added stays', async () => {
     const shared = { group: 'shared.example.org', name: 'shareds', schema: 'v1.shareds.shared.example.org' };
     const { metadata, spec } = await exported();

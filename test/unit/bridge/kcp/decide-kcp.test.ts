@@ -24,6 +24,11 @@ describe('kcp mode', () => {
         expect(kcpStep(running, settings(), wanted)).toEqual({ do: 'hold', settings: settings() });
   });
 
+  test('begins anew with other identities, which lead to the same objects', () => {
+    const other = { ...settings(), identityHashes: { 'widgets.example.org': 'abc' } };
+    expect(kcpStep(settings(), settings(), other)).toEqual({ do: 'start', settings: other });
+  });
+
   test('begins anew with other settings once they are in force', () => {
     const b = settings('root:b');
     for (const inForce of [undefined, b]) expect(kcpStep(settings(), inForce, b)).toEqual({ do: 'start', settings: b });
