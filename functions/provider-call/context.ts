@@ -1,5 +1,6 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type {
   Cluster,
   CommonContext,
@@ -67,6 +68,7 @@ async function commonContext(
     tenantNamespace: run.tenantNamespace,
     providerNamespace: run.providerNamespace,
     identity: identityOf(run.key),
+    owner: formatObjectKey(run.key),
     mode: run.key.mode,
     config: run.config.config,
     signal: run.signal,
