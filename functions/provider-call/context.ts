@@ -1,5 +1,6 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
+import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type {
   Cluster,
   CommonContext,
@@ -13,6 +14,7 @@ import { findLocalAddresses } from '../access/local-access.ts';
 import { openCluster } from '../access/open.ts';
 import { identityOf } from '../requests/desired.ts';
 import type { Run } from '../step/run.ts';
+import { tenantClient } from './tenant-client.ts';
 import type { GrantedAccess, SecretReference } from '../step/verdict.ts';
 
 /** Everything a provider's call gets. Its clients refuse requests once the lease is over or the signal has fired. */
@@ -22,7 +24,7 @@ export async function providerContext(
   status: StatusReporter,
 ): Promise<ProviderContext<unknown>> {
   const [common, mcp] = await Promise.all([commonContext(run, granted, status), open(run, 'mcp', granted.mcp)]);
-  return { ...common, mcp, mcpGone: false };
+  return { ...common, mcp: { ...mcp, client: tenantClient(mcp.client, run) }, mcpGone: false };
 }
 
 /** The same for a deletion, which goes on when the end user cluster is gone. */
@@ -65,11 +67,12 @@ async function commonContext(
   return {
     workload,
     clusters: Object.fromEntries(clusters),
-    home: run.home.fenced(guard, run.signal),
+    home: tenantClient(run.home.fenced(guard, run.signal), run),
     platform: run.platform.fenced(guard, run.signal),
     tenantNamespace: run.tenantNamespace,
     providerNamespace: run.providerNamespace,
     identity: identityOf(run.key),
+    owner: formatObjectKey(run.key),
     mode: run.key.mode,
     config: run.config.config,
     signal: run.signal,

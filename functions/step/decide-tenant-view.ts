@@ -68,21 +68,29 @@ function fieldsForTenants(
   view: TenantView,
   keep: (from: string, text: string) => void,
 ): Record<string, unknown> {
-  const textOf = (text: string, from: string): string => {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      valueForTenants(value, view, (text) => keep(`status.${name}`, text)),
+    ]),
+  );
+}
+
+/** Pure: whatever an author says to tenants, names of fields included. @param keep is told each text that was changed */
+export function valueForTenants(value: unknown, view: TenantView, keep: (text: string) => void): unknown {
+  const textOf = (text: string): string => {
     const full = redact(text, view.secrets);
     const shown = conceal(full, view.internal, 'author').text;
-    if (shown !== full) keep(from, cut(full));
+    if (shown !== full) keep(cut(full));
     return shown;
   };
-  const valueOf = (value: unknown, from: string): unknown => {
-    if (typeof value === 'string') return textOf(value, from);
-    if (Array.isArray(value)) return value.map((each) => valueOf(each, from));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [textOf(name, from), valueOf(each, from)]));
+  const valueOf = (one: unknown): unknown => {
+    if (typeof one === 'string') return textOf(one);
+    if (Array.isArray(one)) return one.map(valueOf);
+    if (typeof one !== 'object' || one === null) return one;
+    return Object.fromEntries(Object.entries(one).map(([name, each]) => [textOf(name), valueOf(each)]));
   };
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, valueOf(asJson(value), `status.${name}`)]),
-  );
+  return valueOf(asJson(value));
 }
 
 /** As the server will store it: a Date becomes a text, and so on. */

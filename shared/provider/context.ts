@@ -65,6 +65,8 @@ export interface CommonContext<Config> {
   readonly providerNamespace: string;
   /** Stable for a tenant: `<namespace>/<name>` of the control plane, or the logical cluster's name. */
   readonly identity: string;
+  /** The object's full key with its uid, for `applyOwned`: the same name in two places is two owners. */
+  readonly owner: string;
   readonly mode: Mode;
   readonly config: Config;
   /** Fires when the call should end: lease lost, run limit, or the object is being deleted during an install. */

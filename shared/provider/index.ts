@@ -45,6 +45,7 @@ export {
   type StandardProviderOptions,
 } from './define.ts';
 export { blockDeletion, type BlockDeletionOptions } from './block-deletion.ts';
+export { applyOwned, removeOwned } from './owned.ts';
 export type { AccessOptions, ConfiguredProvider, OnboardingRights, Provider } from './provider.ts';
 export { providerConfig, type ProviderConfigOptions } from './provider-config.ts';
 export type { CopyFor, CopyTarget, ReferencedSecret } from './references.ts';

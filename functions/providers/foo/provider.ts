@@ -1,12 +1,14 @@
 import {
   type AccessSpec,
+  applyOwned,
   CONFIG_MAPS,
   defineProvider,
   type KubeClient,
   type KubeObjectOf,
+  nameUuid,
   providerConfig,
+  removeOwned,
   serviceApi,
-  shortenName,
 } from 'service-provider-runtime';
 import { z } from 'zod';
 
@@ -35,19 +37,19 @@ const MANAGE_CONFIG_MAPS: AccessSpec = {
 };
 
 /**
- * Name of the ConfigMap on the end user cluster; the one on the (shared) workload cluster ends in `-wl`. Namespaces hold
- * no dots, so two tenants never get the same name.
+ * Name of the ConfigMap on the end user cluster; the one on the (shared) workload cluster ends in `-wl`. A whole UUID: of a
+ * shorter hash tenants, who choose their names, find two that are the same.
  */
 export function configMapName(identity: string): string {
-  return shortenName(`foo-${identity.replaceAll('/', '.')}`);
+  return `foo-${nameUuid(identity)}`;
 }
 
-async function install(client: KubeClient, name: string, foo: string): Promise<void> {
-  const metadata = { name, namespace: NAMESPACE };
-  await client.apply<ConfigMap>(CONFIG_MAPS, { metadata, data: { installed: 'true', foo } });
-}
+const configMap = (name: string, foo: string): ConfigMap => ({
+  metadata: { name, namespace: NAMESPACE },
+  data: { installed: 'true', foo },
+});
 
-/** Whether nothing is left; somebody else's finalizer may hold it for a while. */
+/** Whether nothing is left on the end user cluster; somebody else's finalizer may hold it for a while. */
 async function uninstall(client: KubeClient, name: string): Promise<boolean> {
   const existed = await client.delete(CONFIG_MAPS, name, { namespace: NAMESPACE });
   return !existed || (await client.get(CONFIG_MAPS, name, NAMESPACE)) === undefined;
@@ -75,17 +77,21 @@ export const foo = defineProvider({
 
   async createOrUpdate(ctx, object) {
     const value = object.spec.foo ?? '';
-    await install(ctx.mcp.client, configMapName(ctx.identity), value);
-    if (ctx.workload) await install(ctx.workload.client, `${configMapName(ctx.identity)}-wl`, value);
+    const name = configMapName(ctx.identity);
+    await ctx.mcp.client.apply(CONFIG_MAPS, configMap(name, value));
+    // Other tenants' are there as well: never over one of theirs.
+    if (ctx.workload) await applyOwned(ctx.workload.client, CONFIG_MAPS, configMap(`${name}-wl`, value), ctx.owner);
     ctx.status.set({ foo: value });
     ctx.status.ready();
   },
 
   async delete(ctx) {
+    const name = configMapName(ctx.identity);
+    const onWorkload = { name: `${name}-wl`, namespace: NAMESPACE };
     const gone = await Promise.all([
       // A workspace on its way out takes its content with it.
-      ctx.mcp ? uninstall(ctx.mcp.client, configMapName(ctx.identity)) : true,
-      ctx.workload ? uninstall(ctx.workload.client, `${configMapName(ctx.identity)}-wl`) : true,
+      ctx.mcp ? uninstall(ctx.mcp.client, name) : true,
+      ctx.workload ? removeOwned(ctx.workload.client, CONFIG_MAPS, onWorkload, ctx.owner) : true,
     ]);
     return gone.every(Boolean) ? undefined : { requeueAfter: '1s' };
   },
