@@ -3,10 +3,6 @@ import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { ApiExport } from '../../bridge/kcp/decide-provision.ts';
 import { provisionExport } from '../../bridge/kcp/provision.ts';
-import { providerConfig } from '../../shared/provider/provider-config.ts';
-import { serviceApi } from '../../shared/provider/service-api.ts';
-import { defineProvider } from '../../shared/provider/define.ts';
-import type { Provider } from '../../shared/provider/provider.ts';
 import { listBindings } from '../../shared/kcp/bindings.ts';
 import { openKcpConnection, type KcpConnection } from '../../shared/kcp/connection.ts';
 import { isDenied, isInvalid } from '../../shared/kube/api-error.ts';
@@ -18,32 +14,10 @@ import { connectKcp, type Kcp } from '../control-planes/kcp.ts';
 import { bindExport } from '../support/bindings.ts';
 import { createKcpIdentity, RULES } from '../support/kcp-identity.ts';
 import { eventually } from '../support/wait.ts';
+import { EXPORT, SPEC, sizes } from '../support/providers/sizes.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
 
 const log = pino({ level: 'silent' });
-const EXPORT = 'size.example.org';
-const SIZES = z.enum(['small', 'large']);
-const SPEC = z.object({ size: SIZES.default('small'), nodes: z.int32().min(1).optional() });
-
-interface Variant {
-  spec?: z.ZodObject;
-  claims?: PermissionClaim[];
-}
-
-/** A provider of the type Size, in the version at hand. */
-function sizes({ spec = SPEC, claims = [] }: Variant = {}): Provider {
-  const names = { group: EXPORT, version: 'v1' };
-  return defineProvider({
-    name: 'sizes',
-    api: serviceApi({ ...names, kind: 'Size', spec, status: z.object({ url: z.string() }) }),
-    config: providerConfig({ ...names, spec: z.object({}), kcp: true }),
-    workloadCluster: true,
-    access: { mcp: {} },
-    kcp: { permissionClaims: claims },
-    createOrUpdate: () => Promise.resolve(),
-    delete: () => Promise.resolve(),
-  });
-}
 
 let kcp: Kcp;
 let platform: TenantWorkspace;
