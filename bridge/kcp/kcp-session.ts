@@ -43,12 +43,7 @@ export interface KcpAccess {
 export interface KcpPorts {
   connect(platform: KubeClient, settings: KcpSettings): Promise<KcpAccess>;
   /** Puts schema and export into the provider workspace. Idempotent; throws while that isn't possible. */
-  provision(
-    workspace: KubeClient,
-    provider: Provider,
-    log: Logger,
-    options: ProvisionOptions,
-  ): Promise<Provisioned>;
+  provision(workspace: KubeClient, provider: Provider, log: Logger, options: ProvisionOptions): Promise<Provisioned>;
 }
 
 export interface KcpSessionOptions {
