@@ -12,7 +12,7 @@ import type { PermissionClaim, Secret } from '../../shared/model/access.ts';
 import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { connectKcp, type Kcp } from '../control-planes/kcp.ts';
 import { bindExport } from '../support/bindings.ts';
-import { createKcpIdentity, RULES } from '../support/kcp-identity.ts';
+import { createKcpIdentity, rulesFor } from '../support/kcp-identity.ts';
 import { eventually } from '../support/wait.ts';
 import { EXPORT, SPEC, sizes } from '../support/providers/sizes.ts';
 import { createWorkspace, type TenantWorkspace } from '../support/workspaces.ts';
@@ -27,6 +27,7 @@ let tenant: TenantWorkspace;
 let connection: KcpConnection;
 
 const { type } = sizes().api;
+const RULES = rulesFor(type);
 const settings = (name: string) => ({
   providerWorkspace: services.path,
   kubeconfigSecret: { name, namespace: 'default' },
@@ -47,7 +48,7 @@ beforeAll(async () => {
   [platform, services, tenant] = (await Promise.all(
     ['platform', 'services', 'tenant'].map((name) => createWorkspace(kcp.admin, parent.path, name)),
   )) as [TenantWorkspace, TenantWorkspace, TenantWorkspace];
-  const kubeconfig = await createKcpIdentity(services.client, kcp, 'service-provider');
+  const kubeconfig = await createKcpIdentity(services.client, kcp, 'service-provider', RULES);
   await platform.client.create<Secret>(SECRETS, {
     metadata: { name: 'kcp', namespace: 'default' },
     stringData: { kubeconfig },

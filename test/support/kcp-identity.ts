@@ -4,11 +4,18 @@ import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../shared/kube/resources.ts';
 import type { PolicyRule } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import foo from '../../functions/providers/foo/provider.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
 import { DEPLOY, documentsIn } from './manifests.ts';
 
 /** All that the runtime may do in its provider workspace. In tenants' workspaces it has no rights of its own. */
 export const RULES = documentsIn(join(DEPLOY, 'kcp', 'rbac.yaml'))[0]?.['rules'] as PolicyRule[];
+
+/** The same for a provider of another type. */
+export function rulesFor({ group, plural }: { group: string; plural: string }): PolicyRule[] {
+  const text = JSON.stringify(RULES).replaceAll(foo.api.type.group, group);
+  return JSON.parse(text.replaceAll(`"${foo.api.type.plural}`, `"${plural}`)) as PolicyRule[];
+}
 
 let taken = 0;
 
@@ -16,14 +23,15 @@ let taken = 0;
  * Gives a user of kcp's in the provider workspace what the runtime needs, and returns its kubeconfig. Each call takes
  * another user, and one that had the name before loses its rights. Not a ServiceAccount: kcp 0.30 writes into what it
  * remembers of a ServiceAccount's token with each request through a virtual workspace, and ends when two do so at once.
+ * @param rules by default what `deploy/kcp` gives to Foo
  */
-export async function createKcpIdentity(services: KubeClient, kcp: Kcp, name: string): Promise<string> {
+export async function createKcpIdentity(services: KubeClient, kcp: Kcp, name: string, rules = RULES): Promise<string> {
   const user = kcp.users[taken++ % kcp.users.length];
   if (!user) throw new Error('this kcp was started without users');
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user.name }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
   await Promise.all([
-    services.apply(CLUSTER_ROLES, { metadata: { name }, rules: RULES } as KubeObject),
+    services.apply(CLUSTER_ROLES, { metadata: { name }, rules } as KubeObject),
     services.apply(CLUSTER_ROLE_BINDINGS, { metadata: { name }, roleRef, subjects } as KubeObject),
   ]);
   return formatKubeconfig({ server: services.server, ca: kcp.adminCredentials.ca, token: user.token });
