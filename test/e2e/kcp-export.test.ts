@@ -15,6 +15,7 @@ import {
 } from '../../shared/kube/resources.ts';
 import type { KubeObject, KubeObjectOf, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { conditionOf } from '../../shared/status.ts';
+import { RULES } from '../support/kcp-identity.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
 import { configConditions, untilConfigSays } from '../support/own-kcp.ts';
 import { createStage, QUICK, type Stage } from '../support/stage.ts';
@@ -34,6 +35,7 @@ beforeAll(async () => {
   stage = await createStage({ provider: foo, kcp: true });
   tenants = new KcpTenants(stage);
   services = stage.landscape.services.client;
+  await grantRights('least');
   await stage.run({ bridgeTuning: { ...QUICK.bridgeTuning, upkeep: { ...DEFAULT_UPKEEP, upkeepMs: 500 } } });
 });
 
@@ -42,19 +44,11 @@ afterAll(() => stage?.stop());
 const says = (wanted: string) => untilConfigSays(stage.landscape, foo, wanted);
 const spec = async () => (await services.get<ApiExport>(API_EXPORTS, NAME))?.spec;
 
-/** As `deploy/kcp` does. */
-async function grantRights(): Promise<void> {
-  type Binding = KubeObjectOf<{ subjects?: object[] }>;
-  const { subjects } = (await services.get<Binding>(CLUSTER_ROLE_BINDINGS, 'service-provider')) ?? {};
-  const rules = [
-    { apiGroups: [RBAC], resources: ['clusterroles', 'clusterrolebindings'], verbs: ['get', 'create', 'patch'] },
-    { apiGroups: [FOOS.group], resources: [FOOS.plural], verbs: ['*'] },
-    { apiGroups: [FOOS.group], resources: [`${FOOS.plural}/status`], verbs: ['get'] },
-  ];
-  const metadata = { name: 'limits-tenants' };
-  const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: metadata.name };
-  await services.apply(CLUSTER_ROLES, { metadata, rules } as KubeObject);
-  await services.apply(CLUSTER_ROLE_BINDINGS, { metadata, roleRef, subjects } as KubeObject);
+/** Of what `deploy/kcp` gives, all but what the README says can be left out, or all. */
+async function grantRights(which: 'least' | 'all'): Promise<void> {
+  const least = RULES.filter(({ apiGroups = ['apis.kcp.io'] }) => apiGroups[0] === 'apis.kcp.io');
+  const rules = which === 'all' ? RULES : least;
+  await services.apply(CLUSTER_ROLES, { metadata: { name: 'service-provider' }, rules } as KubeObject);
 }
 
 const lie = { status: { phase: 'Ready', conditions: [] } };
@@ -98,7 +92,7 @@ describe('the status of objects', () => {
   });
 
   test('is closed as soon as it has them, and a tenant can do everything else', async () => {
-    await grantRights();
+    await grantRights('all');
     await says('StatusProtected=True/Protected');
     await eventually('the status is refused', () => refusedStatus(tenant));
     const orders = tenants.orders({ ...workspace, client: tenant });
