@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
-import { type ObjectKey, parseObjectKey } from '../../shared/model/object-key.ts';
+import { type Mode, type ObjectKey, parseObjectKey } from '../../shared/model/object-key.ts';
 import { OBJECT_ANNOTATION, RUNTIME_LABEL } from '../../shared/names.ts';
 import type { KnownObjects } from '../objects/followed.ts';
 import type { Part } from '../part.ts';
@@ -39,13 +39,17 @@ export function leftBehind({
 }: LeftBehindOptions): Part {
   const stopped = new AbortController();
   let due = 0;
+  const compared = new Set<Mode>();
   const look = async (): Promise<void> => {
     const modes = (['standard', 'kcp'] as const).filter((mode) => known.listed(mode));
-    if (!listed() || modes.length === 0 || Date.now() < due) return;
+    // A mode that is listed later than the other is compared at once.
+    const isNew = modes.some((mode) => !compared.has(mode));
+    if (!listed() || modes.length === 0 || (!isNew && Date.now() < due)) return;
     const claims = modes.includes('kcp') ? await claimsOf(platform, provider) : [];
     const gone = [...claims, ...owners()].filter((key) => modes.includes(key.mode) && !known.knows(key));
     sender.sweep('left behind', gone.map(noticeOf), 'keep');
     due = Date.now() + everyMs;
+    for (const mode of modes) compared.add(mode);
   };
   return {
     start: () => void repeat('left behind', LISTED_CHECK_MS, look, { signal: stopped.signal, log }),

@@ -175,8 +175,13 @@ describe('everything that a provider can do on the platform cluster', () => {
     await ordered.create('mine', 'one');
     await ordered.untilReady('mine');
     expect(await configMapValue(workspace.client, configMapName(workspace.logicalCluster))).toBe('one');
+    await ordered.create('next', 'two');
+    await ordered.untilReason('next', 'Rejected');
     await ordered.remove('mine');
     await ordered.untilGone('mine');
+    await ordered.untilReady('next');
+    await ordered.remove('next');
+    await ordered.untilGone('next');
     await stage.stop();
   });
 });
@@ -219,6 +224,9 @@ describe('of the rights in the provider workspace', () => {
     // Whatever goes through the virtual workspace of the APIExport; kcp knows no finer right than that. What is without it
     // stands in test/integration/provision.test.ts.
     `${USER}: * apiexports/content.apis.kcp.io`,
+    // Given on to tenants, who may do all but write the status: nobody can give away what he does not have.
+    `${USER}: * ${foo.api.type.plural}.${foo.api.type.group}`,
+    `${USER}: get ${foo.api.type.plural}/status.${foo.api.type.group}`,
   ];
 
   test('the identity has none that it did not use', async () => {
