@@ -11,6 +11,7 @@ import { certificateAt } from '../support/metrics-client.ts';
 import { runCommand } from '../support/run-command.ts';
 import { COMMAND, FOO_MODULE, ROOT, startServiceProcess } from '../support/service-process.ts';
 import { createStage, type Stage } from '../support/stage.ts';
+import { problemsIn } from '../support/problems.ts';
 import { eventually } from '../support/wait.ts';
 
 /** Settings that name a file or an address: wrong at the start, and unreadable later. */
@@ -169,8 +170,8 @@ describe('later, a file that can not be read is named, and what it held stays in
       ] as const) {
         renameSync(away, `${away}.away`);
         const said = await eventually(`${setting} is named`, async () => {
-          const answer = await fetch(`${url}/readyz`);
-          return answer.status === 503 && answer.text();
+          const { status } = await fetch(`${url}/readyz`);
+          return status === 503 && problemsIn(path('serve.log'));
         });
         expect(said).toMatch(new RegExp(`^${setting}: .*${away}`));
         expect(readFileSync(path('serve.log'), 'utf8')).toMatch(new RegExp(`"level":40.*"problem":"${setting}: `));
@@ -197,8 +198,8 @@ describe('later, a file that can not be read is named, and what it held stays in
     });
     const unready = (what: string) =>
       eventually(what, async () => {
-        const answer = await fetch(service.readyUrl);
-        return answer.status === 503 && answer.text();
+        const { status } = await fetch(service.readyUrl);
+        return status === 503 && problemsIn(service.logFile);
       });
     try {
       renameSync(onboarding.token, `${onboarding.token}.away`);
