@@ -38,7 +38,8 @@ test('the scanner finds what was planted where people and programs look', async 
     metadata: { ...metadata, annotations: { 'openmcp.cloud/operation': 'ignore' } },
     spec: {},
   } as KubeObject);
-  const status = { resources: [{ kind: 'X', name: 'x', phase: 'Failed', message: `with ${value}` }] };
+  const resources = [{ kind: 'X', name: 'x', phase: 'Failed', message: `with ${value}` }];
+  const status = { phase: 'Progressing', observedGeneration: 1, resources };
   await client.mergePatch(FOOS, 'planted', { status }, { namespace: 'default', subresource: 'status' });
   const port = await freePort();
   const probes = await serveHealth(`127.0.0.1:${port}`, {

@@ -112,9 +112,14 @@ test(
     await all((name) => orders.change(name, 'two'));
     const [gone, kept] = [NAMES.slice(0, 10), NAMES.slice(10)];
     await all((name) => orders.remove(name), gone);
-    await all((name) => orders.change(name, 'three'), kept);
-    await eventually('each has met what it does not know', () => handedBack(old) > 0 && handedBack(newer) > 0);
+    await eventually('the newer one has met what it does not know', () => handedBack(newer) > 0);
     await stop(old);
+    await eventually('it leads', () => readFileSync(newer.logFile, 'utf8').includes('"msg":"leads"'));
+    // The last of the replicas of before.
+    const last = await start(ROOT);
+    await all((name) => orders.change(name, 'three'), kept);
+    await eventually('it has met what it does not know', () => handedBack(last) > 0);
+    await stop(last);
     await untilInstalled(kept, 'three');
     await untilGone(gone);
     await all((name) => orders.remove(name), kept);
