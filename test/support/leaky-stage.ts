@@ -147,7 +147,10 @@ export class LeakyStage {
     const { items } = await client.list<ServiceObject>(FOOS);
     const { readyUrl } = this.service;
     return [
-      ...items.map(({ metadata, status }) => ({ place: `status of ${metadata.name}`, text: JSON.stringify(status ?? {}) })),
+      ...items.map(({ metadata, status }) => ({
+        place: `status of ${metadata.name}`,
+        text: JSON.stringify(status ?? {}),
+      })),
       ...(await textsInClusters([client, this.controlPlane.client], [EVENTS])),
       ...(await textsAt(readyUrl, readyUrl.replace('readyz', 'healthz'))),
     ];
