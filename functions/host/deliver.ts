@@ -69,7 +69,7 @@ export async function deliver(
   const leave = ports.bound.enter(event.key);
   if (!leave) {
     // From the start it finds its way back here, and its place is somebody else's meanwhile.
-    await ports.state.setTimer(event.key, SHARE_RETRY_MS * (1 + Math.random()));
+    await ports.state.lookAgain(event.key, SHARE_RETRY_MS * (1 + Math.random()));
     return { object: formatObjectKey(event.key), end: 'held' };
   }
   const started = performance.now();
@@ -162,11 +162,14 @@ async function accept(data: unknown, priority: Priority, ports: DeliveryPorts): 
   if ('unknownVersion' in event) {
     const { key, unknownVersion: type } = event;
     if (await ports.state.handBack(key, UNKNOWN_VERSION_RETRY_MS)) {
-      ports.log.warn({ type }, 'event of an unknown version: handed back');
+      ports.log.warn({ type, object: displayKey(key) }, 'event of an unknown version: handed back');
       return undefined;
     }
     // Whoever sends it stays, and whoever knows it does not come: whose it is says all that counts.
-    ports.log.warn({ type }, 'event of a version that nobody here knows: its object is looked at from the start');
+    ports.log.warn(
+      { type, object: displayKey(key) },
+      'event of a version that nobody here knows: its object is looked at from the start',
+    );
     await ports.publisher.publish(serviceEvent(OBJECT_CHANGED, key, { reason: 'UnknownVersion' }), priority);
     return undefined;
   }

@@ -68,7 +68,7 @@ export class ObjectLease implements Hold {
   }
 
   /**
-   * Gives the object back. How often it was parked meanwhile, or `undefined` when the lease had been lost, and then
+   * Gives the object back. The mark of whoever came meanwhile (0: nobody), or `undefined` when the lease had been lost, and then
    * nothing was changed.
    */
   async settle(settlement: Settlement): Promise<number | undefined> {

@@ -46,14 +46,14 @@ export class DeliveryState {
     return (await this.#redis.acquireLease(this.#keys.lease(member), parked, epoch, member, token, ttlMs)) === 1;
   }
 
-  /** How often the object was parked meanwhile; `undefined` when the lease is lost. */
+  /** The object's mark in `parked`: higher each time somebody came for it. `undefined` when the lease is lost. */
   async renew(key: ObjectKey, token: string, ttlMs: number): Promise<number | undefined> {
     const member = formatObjectKey(key);
     const parked = await this.#redis.renewLease(this.#keys.lease(member), this.#keys.parked, token, ttlMs, member);
     return parked < 0 ? undefined : parked;
   }
 
-  /** Ends the lease. How often the object was parked; `undefined`, with nothing changed, when the lease was lost. */
+  /** Ends the lease. The object's mark, 0 if nobody came; `undefined`, with nothing changed, when the lease was lost. */
   async settle(key: ObjectKey, token: string, settlement: Settlement): Promise<number | undefined> {
     const member = formatObjectKey(key);
     const { timer } = settlement;
@@ -91,13 +91,17 @@ export class DeliveryState {
     const member = formatObjectKey(key);
     const { parked, timers } = this.#keys;
     const keys = [this.#keys.unknown(member), this.#keys.lease(member), parked, timers] as const;
-    const due = Date.now() + afterMs;
-    return (await this.#redis.handBack(...keys, member, due, UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
+    const now = Date.now();
+    return (await this.#redis.handBack(...keys, member, now + afterMs, now, UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
   }
 
-  /** For an object that is not worked on now; a timer that is due earlier stays. */
-  async setTimer(key: ObjectKey, afterMs: number): Promise<void> {
-    await this.#redis.zadd(this.#keys.timers, 'LT', Date.now() + Math.round(afterMs), formatObjectKey(key));
+  /** An object for which there is no place is looked at again: by its timer, or when its holder lets it go. */
+  async lookAgain(key: ObjectKey, afterMs: number): Promise<void> {
+    const member = formatObjectKey(key);
+    const { parked, timers } = this.#keys;
+    const now = Date.now();
+    const due = now + Math.round(afterMs);
+    await this.#redis.lookAgain(this.#keys.lease(member), parked, timers, member, due, now);
   }
 
   async dueTimers(now: number, limit: number): Promise<Due[]> {
@@ -116,7 +120,7 @@ export class DeliveryState {
     await this.#redis.forgetMember(this.#keys.timers, due.member, due.score);
   }
 
-  /** Only after the object was published; a count that grew since stays. */
+  /** Only after the object was published; a mark of later stays. */
   async forgetParked(due: Due): Promise<void> {
     await this.#redis.forgetMember(this.#keys.parked, due.member, due.score);
   }

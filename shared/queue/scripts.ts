@@ -10,26 +10,56 @@ end
 `;
 
 /**
+ * Marks of those who came for an object in vain. The score is the time in µs, and higher at each parking: whoever saw one
+ * and removes it by its score never removes a later one.
+ */
+const PARK = `
+local function park(parked, member)
+  local time = redis.call('TIME')
+  local now = time[1] * 1000000 + time[2]
+  local before = tonumber(redis.call('ZSCORE', parked, member) or 0)
+  redis.call('ZADD', parked, string.format('%.0f', math.max(now, before + 1)), member)
+end
+`;
+
+/**
+ * For an object that could not be worked on here and now. Held: it is parked, since the holder may clear its timer. Free:
+ * it gets a timer, unless it has one that comes earlier. A timer that is due is just being published, perhaps as the very
+ * event that led here, and will be removed by the score that the publisher saw: it gets another one.
+ */
+const AGAIN = `${PARK}
+local function again(lease, parked, timers, member, due, now)
+  if redis.call('EXISTS', lease) == 1 then return park(parked, member) end
+  local known = tonumber(redis.call('ZSCORE', timers, member))
+  if not known or known > tonumber(due) or known <= tonumber(now) then redis.call('ZADD', timers, due, member)
+  else redis.call('ZADD', timers, string.format('%.0f', known + 1), member) end
+end
+`;
+
+/**
  * The atomic steps of the delivery protocol. The epoch knows the server: after a failover, a rollback or a wipe its
  * `run_id` differs or the key is gone, and nobody is granted a lease until the bridge has written a new epoch and the
  * longest lease of the old one has surely ended.
  */
-const ACQUIRE = `${SERVER}
+const ACQUIRE = `${SERVER}${PARK}
 local lease, parked, epoch = KEYS[1], KEYS[2], KEYS[3]
 local member, token, ttl = ARGV[1], ARGV[2], ARGV[3]
-local function park() redis.call('ZINCRBY', parked, 1, member) return 0 end
-local known = redis.call('HMGET', epoch, 'run', 'after')
-if not known[1] then return park() end
-local run = server()
-if run and known[1] ~= run then return park() end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if now < tonumber(known[2]) then return park() end
-if redis.call('SET', lease, token, 'NX', 'PX', ttl) then return 1 end
-return park()
+local function granted()
+  local known = redis.call('HMGET', epoch, 'run', 'after')
+  if not known[1] then return false end
+  local run = server()
+  if run and known[1] ~= run then return false end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if now < tonumber(known[2]) then return false end
+  return redis.call('SET', lease, token, 'NX', 'PX', ttl)
+end
+if granted() then return 1 end
+park(parked, member)
+return 0
 `;
 
-/** Returns how often the object was parked, or -1 when the lease is not ours any more. */
+/** Returns the object's mark in `parked`, 0 without one, or -1 when the lease is not ours any more. */
 const RENEW = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -40,7 +70,7 @@ return tonumber(redis.call('ZSCORE', KEYS[2], ARGV[3]) or 0)
  * Timer, attempts and lease in one step, so that a stale holder can't touch a timer.
  * ARGV: member, token, timer ('keep', 'clear' or a due time in ms), attempts ('keep', 'clear' or 'count'), how long the
  * object stays held all the same, in ms.
- * Returns how often the object was parked, or -1 when the lease is not ours any more.
+ * Returns the object's mark in `parked`, 0 without one, or -1 when the lease is not ours any more.
  */
 const SETTLE = `
 local lease, parked, timers, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -54,21 +84,24 @@ if held > 0 then redis.call('PEXPIRE', lease, held) else redis.call('DEL', lease
 return tonumber(redis.call('ZSCORE', parked, member) or 0)
 `;
 
+/** ARGV: member, due time and now in ms. */
+const LOOK_AGAIN = `${AGAIN}
+again(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+return 1
+`;
+
 /**
- * For an object whose event this process does not know. Held: it is parked, since the holder may clear its timer. Free:
- * it gets a timer, unless it has an earlier one. ARGV: member, due time in ms, how many times in a row that is done, for
- * how long it is remembered in ms. Returns 0 once it was done so often.
+ * For an object whose event this process does not know. ARGV: member, due time and now in ms, how many times in a row that
+ * is done, for how long it is remembered in ms. Returns 0 once it was done so often.
  */
-const HAND_BACK = `
-local tries, lease, parked, timers = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local member, due, most, memory = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+const HAND_BACK = `${AGAIN}
+local tries, most, memory = KEYS[1], tonumber(ARGV[4]), ARGV[5]
 if redis.call('INCR', tries) > most then
   redis.call('SET', tries, most - 1, 'PX', memory)
   return 0
 end
 redis.call('PEXPIRE', tries, memory)
-if redis.call('EXISTS', lease) == 1 then redis.call('ZINCRBY', parked, 1, member)
-else redis.call('ZADD', timers, 'LT', due, member) end
+again(KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], ARGV[3])
 return 1
 `;
 
@@ -115,6 +148,7 @@ export interface DeliveryScripts {
     attempt: 'keep' | 'clear' | 'count',
     heldMs: number,
   ): Promise<number>;
+  lookAgain(lease: string, parked: string, timers: string, member: string, due: number, now: number): Promise<number>;
   handBack(
     tries: string,
     lease: string,
@@ -122,6 +156,7 @@ export interface DeliveryScripts {
     timers: string,
     member: string,
     due: number,
+    now: number,
     mostTries: number,
     memoryMs: number,
   ): Promise<number>;
@@ -134,6 +169,7 @@ export function withScripts(redis: RedisClient): RedisClient & DeliveryScripts {
   redis.defineCommand('acquireLease', { numberOfKeys: 3, lua: ACQUIRE });
   redis.defineCommand('renewLease', { numberOfKeys: 2, lua: RENEW });
   redis.defineCommand('settleLease', { numberOfKeys: 4, lua: SETTLE });
+  redis.defineCommand('lookAgain', { numberOfKeys: 3, lua: LOOK_AGAIN });
   redis.defineCommand('handBack', { numberOfKeys: 4, lua: HAND_BACK });
   redis.defineCommand('forgetMember', { numberOfKeys: 1, lua: FORGET });
   redis.defineCommand('beginEpoch', { numberOfKeys: 1, lua: BEGIN_EPOCH });

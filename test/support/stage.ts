@@ -60,7 +60,7 @@ export interface Stage {
   /** Starts bridge and functions in this process, unless told otherwise. */
   run(options?: Partial<RuntimeOptions>): Promise<RunningRuntime>;
   keyOf(object: ServiceObject): ObjectKey;
-  /** How often the object was parked since it was last seen to. */
+  /** The object's mark when it is parked, else 0. */
   parked(key: ObjectKey): Promise<number>;
   /** When the object's timer is due, in milliseconds since the epoch. */
   timer(key: ObjectKey): Promise<number | undefined>;
