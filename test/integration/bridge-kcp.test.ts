@@ -112,7 +112,10 @@ describe('kcp mode', () => {
     await becomesReady(running);
     let since = receiver.events.length;
     await change(tenants[1], 'same', 'after rotation');
-    await eventually('it is told', () => receiver.events.slice(since).some(({ key }) => key.mode === 'kcp'));
+    // What began anew tells of all that it finds, too.
+    await eventually('it is told', () =>
+      receiver.events.slice(since).some(({ key, reason }) => key.mode === 'kcp' && reason === 'Changed'),
+    );
 
     await configure({});
     await eventually('it stops', () => running.logged('msg', 'kcp mode stops', ({ mode }) => Boolean(mode)));
