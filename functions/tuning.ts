@@ -22,6 +22,8 @@ export const LOOK_AGAIN_MS = 10_000;
 export const EARLIER_OBJECT_RETRY_MS = 2_000;
 /** Invocations that take longer may not take every place of a process for one tenant. */
 export const QUICK_MS = 1_000;
+/** A tenant who had no work for so long takes nothing from the others' share. */
+export const OTHERS_MS = 10_000;
 /** An object of a tenant who has his share in work is looked at again after one to two times this long. */
 export const SHARE_RETRY_MS = 3_000;
 /** More steps than this in one pass mean that somebody works against us. */

@@ -53,7 +53,8 @@ export interface Stage {
   /** With what a process of its own finds clusters and queue. */
   readonly env: Record<string, string>;
   /** Every invocation of a function by the runtimes of this process, oldest first. */
-  readonly steps: readonly DeliveredStep[];
+  /** `endedAt` by `performance.now()`. */
+  readonly steps: readonly (DeliveredStep & { endedAt: number })[];
   readonly logFile: string;
   /** Objects on the onboarding cluster. */
   readonly orders: Orders;
@@ -130,7 +131,7 @@ export async function createStage({
   );
   const publisher = new BullPublisher(client, keys, () => undefined);
   started.defer(() => publisher.close());
-  const steps: DeliveredStep[] = [];
+  const steps: (DeliveredStep & { endedAt: number })[] = [];
   const logFile = join(dir, 'runtime.log');
   const log = createLogger(level, provider.name, logFile);
   const runtimes: RunningRuntime[] = [];
@@ -169,7 +170,7 @@ export async function createStage({
         redis: reached.settings,
         providerNamespace: PROVIDER_NAMESPACE,
         log,
-        onStep: (step) => steps.push(step),
+        onStep: (step) => steps.push({ ...step, endedAt: performance.now() }),
         ...options,
       });
       let stopped: Promise<void> | undefined;
