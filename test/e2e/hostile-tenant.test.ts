@@ -7,6 +7,7 @@ import type { Condition } from '../../shared/model/kubernetes.ts';
 import { callsOf } from '../support/journal.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
 import { Puppet } from '../support/puppet.ts';
+import { orphansIn } from '../support/orphan-ports.ts';
 import { type Served, servedInKcp, servedInStandard, strip, untilNothingIsLeft } from '../support/served.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -146,5 +147,14 @@ describe.each(MODES)('%s: a finalizer that is taken away changes nothing about w
     await served.orders.remove(served.name);
     await untilNothingIsLeft(served);
     expect(deletesOf(served)).toBeGreaterThan(0);
+  });
+});
+
+test('after all of it nothing is left that belongs to no object', async () => {
+  await stage.idle();
+  await eventually('no orphan', async (seen) => {
+    const found = await orphansIn(puppet.provider, stage, tenants);
+    seen(found);
+    return found.length === 0;
   });
 });

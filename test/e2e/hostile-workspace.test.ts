@@ -13,6 +13,7 @@ import type { KubeObject, KubeObjectOf, ResourceType, ServiceObject } from '../.
 import { conditionOf } from '../../shared/status.ts';
 import { allowed } from '../support/calls.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
+import { orphansIn } from '../support/orphan-ports.ts';
 import { tools, TOOLS_NAMESPACE } from '../support/providers/tools.ts';
 import { createStage, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -222,5 +223,14 @@ describe('namespaces', () => {
     await gone(workspace);
     await eventually('ours is gone', () => isGone(workspace, OURS));
     expect((await workspace.client.get(NAMESPACES, TOOLS_NAMESPACE))?.metadata.deletionTimestamp).toBeUndefined();
+  });
+});
+
+test('after all of it nothing is left that belongs to no object', async () => {
+  await stage.idle();
+  await eventually('no orphan', async (seen) => {
+    const found = await orphansIn(tools, stage, tenants);
+    seen(found);
+    return found.length === 0;
   });
 });

@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { orphansOf } from '../../functions/orphans/orphans.ts';
 import type { PresencePorts } from '../../functions/orphans/presence.ts';
 import foo from '../../functions/providers/foo/provider.ts';
-import { Workspaces } from '../../shared/kcp/workspaces.ts';
-import { readProviderConfig } from '../../functions/step/config-state.ts';
 import { orderOnboardingAccess } from '../../functions/access/onboarding.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import {
@@ -19,6 +17,7 @@ import type { AccessRequest } from '../../shared/model/access.ts';
 import { mcpNamespace } from '../../shared/names.ts';
 import { REQUEST_UID_LABEL } from '../support/cluster-provider/rights.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
+import { orphanPorts } from '../support/orphan-ports.ts';
 import { PROVIDER_NAMESPACE } from '../support/service.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
 import { eventually } from '../support/wait.ts';
@@ -59,16 +58,7 @@ beforeAll(async () => {
 
   const log = createLogger('error', foo.name, stage.logFile);
   const onboarding = orderOnboardingAccess(platform, foo, 'run', PROVIDER_NAMESPACE, log, AbortSignal.timeout(60_000));
-  const workspaces = new Workspaces({ exportName: tenants.exportName });
-  ports = {
-    type: FOOS,
-    onboarding: () => onboarding,
-    async workspace(logicalCluster) {
-      const config = await readProviderConfig(platform, foo);
-      if (config.state !== 'ok' || !config.runtime.kcp) throw new Error('no kcp settings');
-      return workspaces.open(platform, config.runtime.kcp, logicalCluster, () => undefined);
-    },
-  };
+  ports = orphanPorts(foo, stage, tenants, () => onboarding);
   await onboarding;
 });
 
