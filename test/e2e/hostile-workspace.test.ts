@@ -233,4 +233,5 @@ test('after all of it nothing is left that belongs to no object', async () => {
     seen(found);
     return found.length === 0;
   });
+  expect(await orphansIn(tools, stage, tenants)).toEqual([]);
 });
