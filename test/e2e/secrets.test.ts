@@ -67,6 +67,9 @@ describe('the scanner', () => {
     await leaky.redis.del(...(await leaky.redis.keys('planted*')));
     await queue.close();
     other.disconnect();
+    // One of the names is the canary: what was sent to remove it may be told late.
+    await leaky.redis.echo('all of it is removed');
+    await eventually('the last of it is told', () => leaky.traffic.text().includes('all of it is removed'));
     leaky.traffic.clear();
   });
 });
