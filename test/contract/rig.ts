@@ -60,7 +60,8 @@ export function newKey(fields: Partial<ObjectKey> = {}): ObjectKey {
     provider: PROVIDER,
     mode: 'standard',
     cluster,
-    namespace: 'project-a',
+    // Each of another tenant: how many of one are worked on at once is bounded, too.
+    namespace: `project-${count}`,
     name: `shop-${count}`,
     uid: `uid-${count}`,
     ...fields,
