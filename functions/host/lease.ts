@@ -68,8 +68,8 @@ export class ObjectLease implements Hold {
   }
 
   /**
-   * Gives the object back. The mark of whoever came meanwhile (0: nobody), or `undefined` when the lease had been lost, and then
-   * nothing was changed.
+   * Gives the object back. The mark of whoever came meanwhile (0: nobody), or `undefined` when the lease had been lost,
+   * and then nothing was changed.
    */
   async settle(settlement: Settlement): Promise<number | undefined> {
     this.end();

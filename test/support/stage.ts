@@ -52,8 +52,7 @@ export interface Stage {
   readonly provider: Provider;
   /** With what a process of its own finds clusters and queue. */
   readonly env: Record<string, string>;
-  /** Every invocation of a function by the runtimes of this process, oldest first. */
-  /** `endedAt` by `performance.now()`. */
+  /** Every invocation of a function by the runtimes of this process, oldest first; `endedAt` by `performance.now()`. */
   readonly steps: readonly (DeliveredStep & { endedAt: number })[];
   readonly logFile: string;
   /** Objects on the onboarding cluster. */

@@ -41,6 +41,14 @@ test('a process with one place serves everybody in turn', () => {
   expect(bound.enter(standardKey)).toBeDefined();
 });
 
+test('only one place is left free, however many tenants are slow', () => {
+  const bound = new TenantBound(3);
+  bound.enter(standardKey)?.(30_000);
+  bound.enter(other)?.(30_000);
+  expect(take(bound, standardKey, 3).filter(Boolean)).toHaveLength(2);
+  expect(take(bound, other, 3).filter(Boolean)).toHaveLength(2);
+});
+
 test('while others have work nobody has more than half of the places, however quick', () => {
   const bound = new TenantBound(6);
   const end = bound.enter(other, 0);
