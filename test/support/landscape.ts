@@ -22,7 +22,7 @@ import { createKcpIdentity } from './kcp-identity.ts';
 import { CLUSTER_PROVIDER, PROFILE, SYSTEM_NAMESPACE } from './landscape-options.ts';
 import type { Cluster } from './openmcp.ts';
 import { eventually } from './wait.ts';
-import { createWorkspace, type TenantWorkspace } from './workspaces.ts';
+import { createWorkspace, deleteWorkspace, type TenantWorkspace } from './workspaces.ts';
 
 /** One workspace of the landscape, seen by an administrator. */
 export interface LandscapeCluster extends TenantWorkspace {
@@ -52,7 +52,7 @@ export interface Landscape {
   clusterClient(clusterNamespace: string, clusterName: string): Promise<HttpKubeClient>;
   /** Administrator of the cluster that a ClusterRequest was granted. */
   clusterOfRequest(namespace: string, name: string): Promise<HttpKubeClient>;
-  /** Stops the operator and the cluster provider; the workspaces stay. */
+  /** Stops the operator and the cluster provider, and has kcp remove the workspaces. */
   stop(): Promise<void>;
 }
 
@@ -79,7 +79,10 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
   const { kcp, name = `landscape-${randomBytes(4).toString('hex')}` } = options;
   const dir = join(options.dir, name);
   mkdirSync(dir, { recursive: true });
-  const { path } = await createWorkspace(kcp.admin, 'root', name);
+  const root = await createWorkspace(kcp.admin, 'root', name);
+  const { path } = root;
+  await using started = new AsyncDisposableStack();
+  started.defer(() => deleteWorkspace(root));
   const create = async (child: string): Promise<LandscapeCluster> =>
     withKubeconfig(kcp, dir, child, await createWorkspace(kcp.admin, path, child));
   const { apiservers } = options;
@@ -101,7 +104,6 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     installCrds(onboarding.client, openmcpCrds('core.')),
     ensureNamespace(platform.client, SYSTEM_NAMESPACE),
   ]);
-  await using started = new AsyncDisposableStack();
   const clusterProvider = new KcpClusterProvider({
     ...options.clusterProvider,
     name: CLUSTER_PROVIDER,
