@@ -51,8 +51,8 @@ export class HttpKubeClient implements KubeClient {
     return new HttpKubeClient(this.server, this.#transport, this.#guard, this.#signal, limitMs);
   }
 
-  /** A client that stops sending once `guard` throws and drops what is under way when `signal` fires. */
-  fenced(guard: Guard, signal?: AbortSignal): HttpKubeClient {
+  /** Stops sending once `guard` throws and drops what is under way when `signal` (default: that of before) fires. */
+  fenced(guard: Guard, signal = this.#signal): HttpKubeClient {
     return new HttpKubeClient(this.server, this.#transport, guard, signal, this.#limitMs);
   }
 
