@@ -72,8 +72,10 @@ export function startBridge(options: BridgeOptions): Promise<Bridge> {
     stats: () => sumOfStats(parts.map((part) => part.stats?.() ?? {})),
     async stop() {
       stopped = true;
-      // Sources before the sender, which waits a moment for what is under way.
-      for (const part of parts.toReversed()) await part.stop?.();
+      const [queue, ...sources] = parts;
+      await Promise.all(sources.map(async (part) => part.stop?.()));
+      // Waits a moment for what is under way.
+      await queue?.stop?.();
     },
   });
 }

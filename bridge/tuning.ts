@@ -92,6 +92,8 @@ export const LISTED_CHECK_MS = 5_000;
 /** A server that ends each watch at once must not be asked in a tight loop. */
 export const SHORTEST_WATCH_MS = 1_000;
 export const SEND_GRACE_MS = 2_000;
+/** Giving up the lead holds up the end of a process no longer. */
+export const LEAVE_GRACE_MS = 2_000;
 /** So many are looked at in one go. */
 export const DUTY_BATCH = 500;
 export const PROVISION_ATTEMPTS = 5;
@@ -101,3 +103,8 @@ export const MENDS_BEFORE_CONTEST = 3;
 export const CONTEST_PAUSE = 10;
 /** How often it is looked whether kcp settings that are to be given up still serve objects. */
 export const HELD_CHECK_MS = 3_000;
+/** Conditions of the ProviderConfig that somebody changes back are written again after this, and ever more rarely. */
+export const CONTEST_FIRST_MS = 1_000;
+export const CONTEST_LIMIT_MS = 600_000;
+/** What stayed as it was written for so long is not contested any more. */
+export const CONTEST_OVER_MS = 1_200_000;

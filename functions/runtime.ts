@@ -97,14 +97,14 @@ export class FunctionRuntime {
 
   async #prepare(key: ObjectKey, hold: Hold, log: Logger): Promise<Run | undefined> {
     const { provider, providerNamespace } = this.#options;
-    const platform = this.#options.platform.fenced(hold.guard);
+    const platform = this.#options.platform.fenced(hold.guard, hold.lost);
     const config = await readProviderConfig(platform, provider);
     const workspace = key.mode === 'kcp' ? await this.#workspace(key, config, hold) : undefined;
     if (typeof workspace === 'string') {
       log.info({ because: workspace }, 'the workspace is not served');
       return undefined;
     }
-    const home = workspace?.virtual ?? this.#onboarding().fenced(hold.guard);
+    const home = workspace?.virtual ?? this.#onboarding().fenced(hold.guard, hold.lost);
     const tenants = tenantNamespace(key);
     return {
       key,
@@ -120,6 +120,7 @@ export class FunctionRuntime {
       clients: this.#clients,
       signal: hold.signal,
       guard: hold.guard,
+      lost: hold.lost,
       secrets: new Set(),
       internal: {
         servers: new Map([
@@ -154,7 +155,7 @@ export class FunctionRuntime {
     if (config.state === 'ok') this.#kcpSettings = config.runtime.kcp;
     const settings = this.#kcpSettings;
     if (this.#workspaces && settings)
-      return this.#workspaces.open(this.#options.platform, settings, key.cluster, hold.guard);
+      return this.#workspaces.open(this.#options.platform, settings, key.cluster, hold.guard, hold.lost);
     if (config.state === 'unusable') throw new RuntimeError('NOT_READY', config.message);
     return 'kcp is not configured';
   }

@@ -26,6 +26,8 @@ export const QUICK_MS = 1_000;
 export const OTHERS_MS = 10_000;
 /** An object of a tenant who has his share in work is looked at again after one to two times this long. */
 export const SHARE_RETRY_MS = 3_000;
+/** So often in a row an object goes back to the start at once; then after a pause that grows. */
+export const FREE_RETURNS = 3;
 /** More steps than this in one pass mean that somebody works against us. */
 export const MAX_REQUEST_STEPS = 12;
 /** A step that meets other writers reads again this often before it backs off. */

@@ -11,7 +11,10 @@ import { kcpStep } from './decide-kcp.ts';
 import { KcpSession, type KcpSessionOptions } from './kcp-session.ts';
 import { servedWorkspaces } from './served.ts';
 
-export type KcpModeOptions = Omit<KcpSessionOptions, 'settings' | 'onCredentialsChanged'>;
+export interface KcpModeOptions extends Omit<KcpSessionOptions, 'settings' | 'onCredentialsChanged' | 'onConditions'> {
+  /** What the ProviderConfig is to say about this mode from now on; undefined: whoever leads it says that. */
+  onConditions: (conditions: readonly ConditionReport[] | undefined) => void;
+}
 
 /** kcp mode, while this replica leads it, as the ProviderConfig says: starts, begins anew with other settings, stops. */
 export class KcpMode implements Part {
@@ -45,6 +48,8 @@ export class KcpMode implements Part {
     this.#leads = false;
     this.#waiting?.abort();
     this.#end();
+    // Whoever leads now has the word.
+    this.#options.onConditions(undefined);
   }
 
   /** Takes in the ProviderConfig as it is now. */

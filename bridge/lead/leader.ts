@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf } from '../../shared/errors.ts';
 import { isConflict } from '../../shared/kube/api-error.ts';
@@ -6,6 +7,7 @@ import { LEASES } from '../../shared/kube/resources.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { leaderStep, leaseFor, type LeaseSpec, observe, type Observation } from './decide-leader.ts';
 import type { Part } from '../part.ts';
+import { LEAVE_GRACE_MS } from '../tuning.ts';
 import { repeat } from '../upkeep/repeat.ts';
 
 type Lease = KubeObjectOf<{ spec: LeaseSpec }>;
@@ -19,7 +21,7 @@ export interface LeaderElection {
 }
 
 export interface LeaderOptions {
-  platform: KubeClient;
+  platform: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
   /** Of the Lease. */
   name: string;
   namespace: string;
@@ -55,9 +57,16 @@ export class Leader {
     this.#running ??= repeat(`lease ${name}`, leaseMs / 5, () => this.#tick(), { signal: this.#stopped.signal, log });
   }
 
-  /** Gives the lead up, so that another replica need not wait for the end of the Lease. */
+  /**
+   * Gives the lead up, so that another replica need not wait for the end of the Lease. A server that does not answer holds
+   * up the end of the process for {@link LEAVE_GRACE_MS} at most.
+   */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    await Promise.race([this.#leave(), sleep(LEAVE_GRACE_MS, undefined, { ref: false })]);
+  }
+
+  async #leave(): Promise<void> {
     await this.#running;
     if (!this.#leads) return;
     this.#become(false);
@@ -96,6 +105,8 @@ export class Leader {
   }
 
   #become(leads: boolean): void {
+    // An answer that came after the end.
+    if (leads && this.#stopped.signal.aborted) return;
     if (leads === this.#leads) return;
     this.#leads = leads;
     this.#options.log.info({ lease: this.#options.name, leads }, leads ? 'leads' : 'does not lead');

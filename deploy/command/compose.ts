@@ -102,10 +102,9 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     ready: () => [...queue.problems(), ...(bridge?.ready() ?? [])],
     stats: async () => ({ queue: await queue.stats(), bridge: bridge?.stats() }),
     publish: (event) => queue.publisher.publish(event, 'user'),
-    // Sources before sinks: nothing new comes in while the last steps send their events.
+    // At once: invocations get all the time that there is, also while an API server keeps the bridge waiting.
     async stop() {
-      await bridge?.stop();
-      await workers?.stop();
+      await Promise.all([bridge?.stop(), workers?.stop()]);
       await queue.close();
     },
   };

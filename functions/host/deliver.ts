@@ -17,7 +17,7 @@ import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
 import { SHARE_RETRY_MS } from '../tuning.ts';
 import type { Hold } from '../step/hold.ts';
 import { type LeaseTimes, ObjectLease } from './lease.ts';
-import { settlementOf } from './settle.ts';
+import { settlementOf, startsOver } from './settle.ts';
 import type { TenantBound } from './tenant-bound.ts';
 
 /** Does one invocation. Must not reject; a rejection counts as a retryable failure all the same. */
@@ -111,7 +111,7 @@ async function underLease(
     return { object, end: 'again-from-the-start' };
   }
   const { outcome, durationMs } = await timed(() => ports.invoke(event, lease));
-  const attempts = outcome.kind === 'failed' ? await ports.state.attempts(key) : 0;
+  const attempts = outcome.kind === 'failed' || startsOver(outcome) ? await ports.state.attempts(key) : 0;
   const settlement = settlementOf(outcome, attempts, Math.random());
   const parked = await lease.settle(settlement);
   ports.onStep?.({ event, functionName: ports.functionName, outcome, durationMs });
@@ -131,6 +131,10 @@ async function underLease(
     return { ...job, end: 'again-from-the-start' };
   }
   if (outcome.kind !== 'done') return job;
+  if (startsOver(outcome) && settlement.timer !== 'keep') {
+    ports.log.warn({ object: displayKey(key) }, 'it goes back to the start again and again: after a pause now');
+    return job;
+  }
   for (const type of outcome.next)
     await ports.publisher.publish(
       serviceEvent(type, key, {

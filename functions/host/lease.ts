@@ -2,6 +2,7 @@ import { RuntimeError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/model/object-key.ts';
 import { DeliveryState, type Settlement } from '../../shared/queue/delivery-state.ts';
 import type { Hold, StopReason } from '../step/hold.ts';
+import { Deadline } from './deadline.ts';
 
 export interface LeaseTimes {
   leaseMs: number;
@@ -19,7 +20,7 @@ export class ObjectLease implements Hold {
   readonly #state: DeliveryState;
   readonly #times: LeaseTimes;
   readonly #stop = new AbortController();
-  #deadline: number;
+  readonly #deadline: Deadline;
   #parkedSeen = 0;
   #ended = false;
   #timer: NodeJS.Timeout | undefined;
@@ -29,7 +30,7 @@ export class ObjectLease implements Hold {
     this.#state = state;
     this.key = key;
     this.token = token;
-    this.#deadline = deadline;
+    this.#deadline = new Deadline(deadline, () => this.stop('LeaseLost'));
     this.#times = times;
   }
 
@@ -47,8 +48,12 @@ export class ObjectLease implements Hold {
     return this.#stop.signal;
   }
 
+  get lost(): AbortSignal {
+    return this.#deadline.signal;
+  }
+
   get valid(): boolean {
-    return !this.#ended && this.signal.reason !== 'LeaseLost' && performance.now() < this.#deadline;
+    return !this.#deadline.passed;
   }
 
   readonly guard = (): void => {
@@ -58,6 +63,7 @@ export class ObjectLease implements Hold {
   };
 
   stop(reason: StopReason): void {
+    if (reason === 'LeaseLost') this.#deadline.end();
     if (!this.signal.aborted) this.#stop.abort(reason);
   }
 
@@ -79,6 +85,7 @@ export class ObjectLease implements Hold {
   /** No more renewals and no more requests under this lease. */
   end(): void {
     this.#ended = true;
+    this.#deadline.end();
     clearTimeout(this.#timer);
   }
 
@@ -94,7 +101,7 @@ export class ObjectLease implements Hold {
         this.stop('LeaseLost');
         return;
       }
-      this.#deadline = deadline;
+      this.#deadline.putOff(deadline);
       if (parked > this.#parkedSeen) this.#onWanted?.();
       this.#parkedSeen = parked;
     } catch {

@@ -1,6 +1,8 @@
+import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import type { Outcome } from '../../shared/events/outcome.ts';
 import type { Settlement } from '../../shared/queue/delivery-state.ts';
 import { BACKOFF_FIRST_MS, BACKOFF_LIMIT_MS, SAFETY_TIMER_MS } from '../../shared/tuning.ts';
+import { FREE_RETURNS } from '../tuning.ts';
 
 /** Spreads what would otherwise come at once: 80 % to 120 %. */
 function jittered(ms: number, random: number): number {
@@ -12,14 +14,24 @@ export function backoffMs(attempts: number, random: number): number {
   return jittered(Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(attempts, 30), BACKOFF_LIMIT_MS), random);
 }
 
+/** A step found that it is not its turn: the object is looked at from the start. */
+export const startsOver = (outcome: Outcome): boolean =>
+  outcome.kind === 'done' && outcome.next.includes(OBJECT_CHANGED);
+
 /**
  * What an outcome does to the object's timer and count of failures.
- * @param attempts failures in a row before this outcome
+ * @param attempts failures, and returns to the start, in a row before this outcome
  * @param random a number from 0 to 1
  */
 export function settlementOf(outcome: Outcome, attempts: number, random: number): Settlement {
   switch (outcome.kind) {
     case 'done':
+      // A race ends after one or two of them. What does not (a webhook that undoes what a step writes, two versions that
+      // see a thing differently) would go round as fast as it can.
+      if (startsOver(outcome)) {
+        const timer = attempts < FREE_RETURNS ? 'keep' : { afterMs: backoffMs(attempts - FREE_RETURNS, random) };
+        return { timer, attempts: 'count' };
+      }
       // With a next event the pass goes on: a timer that another function has set stays, and so does the count, since
       // the failing step may be the next one.
       return outcome.next.length > 0 ? { timer: 'keep', attempts: 'keep' } : { timer: 'clear', attempts: 'clear' };

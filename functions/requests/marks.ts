@@ -1,4 +1,4 @@
-import { isNotFound } from '../../shared/kube/api-error.ts';
+import { isGone } from '../../shared/kube/api-error.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, NAMESPACES } from '../../shared/kube/resources.ts';
 import type { KubeObject, ResourceType, ServiceObject } from '../../shared/model/kubernetes.ts';
@@ -38,7 +38,7 @@ export function marksPort(platform: KubeClient, key: ObjectKey, provider: Provid
         const patch = { metadata: { ...(resourceVersion ? { resourceVersion } : {}), annotations } };
         return marksOf(await platform.mergePatch(type, name, patch, { namespace }), adoptable);
       } catch (error) {
-        if (!isNotFound(error)) throw error;
+        if (!isGone(error, name)) throw error;
         return undefined;
       }
     },

@@ -1,4 +1,4 @@
-import { isNotFound } from '../../shared/kube/api-error.ts';
+import { isGone } from '../../shared/kube/api-error.ts';
 import { createOrGet } from '../../shared/kube/create.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS } from '../../shared/kube/resources.ts';
@@ -137,7 +137,7 @@ export async function release(platform: KubeClient, type: ResourceType, request:
       { namespace: request.metadata.namespace },
     );
   } catch (error) {
-    if (!isNotFound(error)) throw error;
+    if (!isGone(error, request.metadata.name)) throw error;
   }
   return true;
 }
@@ -195,7 +195,7 @@ async function leadsBack(
     await platform.mergePatch(type, name, patch, { namespace });
     return true;
   } catch (error) {
-    if (!isNotFound(error)) throw error;
+    if (!isGone(error, name)) throw error;
     return false;
   }
 }

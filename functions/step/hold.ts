@@ -8,6 +8,8 @@ export type StopReason = 'LeaseLost' | 'RunLimit' | 'ObjectDeleted' | 'Shutdown'
 export interface Hold {
   /** Fires with a {@link StopReason}. */
   readonly signal: AbortSignal;
+  /** Fires once the hold is over, whatever else was said before: requests under way are dropped. */
+  readonly lost: AbortSignal;
   /** @throws RuntimeError `STALE_HOLDER` once the hold is over: nothing may be sent any more */
   readonly guard: () => void;
   /** Tells the invocation to end; the first reason counts. */

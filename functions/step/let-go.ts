@@ -1,5 +1,5 @@
 import { hasFinalizer, removeFinalizerPatch } from '../../shared/finalizers.ts';
-import { isNotFound } from '../../shared/kube/api-error.ts';
+import { isGone } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import type { Run } from './run.ts';
 
@@ -10,6 +10,6 @@ export async function letGo({ key, provider, home, gone }: Run, object: ServiceO
   try {
     await home.mergePatch(api.type, key.name, removeFinalizerPatch(object, finalizer), { namespace: key.namespace });
   } catch (error) {
-    if (!isNotFound(error)) throw error;
+    if (!isGone(error, key.name)) throw error;
   }
 }

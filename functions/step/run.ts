@@ -40,6 +40,8 @@ export interface Run {
   readonly signal: AbortSignal;
   /** Throws when the lease is lost or over. */
   readonly guard: () => void;
+  /** Fires when the lease is lost or over. */
+  readonly lost: AbortSignal;
   /** Credentials that this invocation has seen, for redaction. */
   readonly secrets: Set<string>;
   /** Addresses and namespaces that no tenant may read of; grows with the clusters that are opened. */

@@ -164,7 +164,10 @@ async function requestToken(run: Run, workspace: WorkspacePort, bearer: string, 
 }
 
 function inside(run: Run, workspace: WorkspacePort, token: string): HttpKubeClient {
-  return run.clients.clientFor(workspace.ownCredentials(token)).within(WORKSPACE_REQUEST_MS).fenced(run.guard);
+  return run.clients
+    .clientFor(workspace.ownCredentials(token))
+    .within(WORKSPACE_REQUEST_MS)
+    .fenced(run.guard, run.lost);
 }
 
 /** Tries again until there is a result, all attempts together for no longer than this. */

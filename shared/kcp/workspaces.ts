@@ -58,6 +58,7 @@ export class Workspaces {
     settings: KcpSettings,
     logicalCluster: string,
     guard: Guard,
+    signal?: AbortSignal,
   ): Promise<WorkspacePort | 'unbound'> {
     let { connection, endpoints } = await this.#connect(platform, settings);
     let endpoint = await this.#endpoint(connection, endpoints, logicalCluster);
@@ -77,7 +78,10 @@ export class Workspaces {
     });
     const own = at(connection.base, { ca, tlsServerName });
     const external = this.#external;
-    const virtual = connection.at(workspaceUrl(endpoint, logicalCluster)).within(WORKSPACE_REQUEST_MS).fenced(guard);
+    const virtual = connection
+      .at(workspaceUrl(endpoint, logicalCluster))
+      .within(WORKSPACE_REQUEST_MS)
+      .fenced(guard, signal);
     return {
       logicalCluster,
       tuning: this.#tuning,

@@ -40,6 +40,7 @@ const is =
   (error: unknown): error is ApiError =>
     error instanceof ApiError && statuses.includes(error.status);
 
+/** Anything may be missing: the object, its type, its workspace, a subresource. */
 export const isNotFound = is(404);
 export const isConflict = is(409);
 export const isInvalid = is(422);
@@ -53,6 +54,14 @@ export const isDenied = is(401, 403);
  * not look. Nothing is concluded from that alone: the APIBindings tell.
  */
 export const isUnclear = is(401, 403, 404);
+
+/**
+ * The server says that this very object does not exist: a proper Status that names it. A type or workspace that is not
+ * served answers 404 in plain text, or without that name, and says nothing about the object.
+ */
+export function isGone(error: unknown, name: string): error is ApiError {
+  return error instanceof ApiError && error.reason === 'NotFound' && error.details?.name === name;
+}
 
 export function isAlreadyExists(error: unknown): error is ApiError {
   return isConflict(error) && error.reason === 'AlreadyExists';

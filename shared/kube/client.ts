@@ -1,5 +1,5 @@
 import { apiVersionOf, type KubeList, type KubeObject, type ResourceType } from '../model/kubernetes.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, isGone } from './api-error.ts';
 import { collectionPath, objectPath } from './paths.ts';
 import type {
   ApplyOptions,
@@ -51,8 +51,8 @@ export class HttpKubeClient implements KubeClient {
     return new HttpKubeClient(this.server, this.#transport, this.#guard, this.#signal, limitMs);
   }
 
-  /** A client that stops sending once `guard` throws and drops what is under way when `signal` fires. */
-  fenced(guard: Guard, signal?: AbortSignal): HttpKubeClient {
+  /** Stops sending once `guard` throws and drops what is under way when `signal` (default: that of before) fires. */
+  fenced(guard: Guard, signal = this.#signal): HttpKubeClient {
     return new HttpKubeClient(this.server, this.#transport, guard, signal, this.#limitMs);
   }
 
@@ -94,9 +94,7 @@ export class HttpKubeClient implements KubeClient {
     try {
       return await this.#json<T>('GET', objectPath(type, name, namespace));
     } catch (error) {
-      // A proper Status that names the object: only this means that it does not exist. A type or workspace that is not
-      // served answers 404 in plain text, or without that name.
-      if (error instanceof ApiError && error.reason === 'NotFound' && error.details?.name === name) return undefined;
+      if (isGone(error, name)) return undefined;
       throw error;
     }
   }
@@ -202,7 +200,7 @@ export class HttpKubeClient implements KubeClient {
       });
       return true;
     } catch (error) {
-      if (error instanceof ApiError && error.reason === 'NotFound' && error.details?.name === name) return false;
+      if (isGone(error, name)) return false;
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceType } from '../model/kubernetes.ts';
-import { ApiError, isAlreadyExists, isNotFound } from './api-error.ts';
+import { isAlreadyExists, isGone } from './api-error.ts';
 import type { KubeClient } from './ports.ts';
 import { NAMESPACES } from './resources.ts';
 
@@ -13,8 +13,7 @@ export async function createWithNamespace<T extends KubeObject>(
     return await client.create(type, object);
   } catch (error) {
     const { namespace } = object.metadata;
-    const missing = error instanceof ApiError && isNotFound(error) && error.details?.name === namespace;
-    if (!missing || namespace === undefined) throw error;
+    if (namespace === undefined || !isGone(error, namespace)) throw error;
     await client.apply(NAMESPACES, { metadata: { name: namespace } });
     return client.create(type, object);
   }

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker as Thread } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { INSTALL_REQUESTED } from '../../../shared/events/catalogue.ts';
 import { again, done, failed } from '../../../shared/events/outcome.ts';
+import { clientFor } from '../../../shared/kube/connect.ts';
+import { CONFIG_MAPS } from '../../../shared/kube/resources.ts';
 import { eventually } from '../../support/wait.ts';
 import { keys, member, PROVIDER, shop } from '../redis-harness.ts';
 import type { ThreadOrder, ThreadReport } from './blocking-thread.ts';
@@ -107,6 +111,37 @@ describe('a lease that is lost', () => {
     await delivery.publish();
     await eventually('it stopped', () => refusedAfter !== undefined);
     expect(refusedAfter).toBeLessThanOrEqual(TIMES.leaseMs - TIMES.marginMs + 60);
+    await delivery.quiet();
+  });
+
+  test('a request that its server does not answer does not outlive the lease', async () => {
+    await delivery.begin();
+    const server = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    delivery.closing.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const api = clientFor({ server: `http://127.0.0.1:${port}` });
+    let refused: unknown;
+    let refusedAfter: number | undefined;
+    const { seen } = await delivery.startHost(async (_event, lease) => {
+      if (seen.length > 1) return done();
+      delivery.server.signal('SIGSTOP');
+      const stopped = performance.now();
+      refused = await api
+        .fenced(lease.guard, lease.lost)
+        .mergePatch(CONFIG_MAPS, 'x', {}, { namespace: 'x' })
+        .catch((error: unknown) => error);
+      refusedAfter = performance.now() - stopped;
+      delivery.server.signal('SIGCONT');
+      return done();
+    });
+    await delivery.publish();
+    await eventually('it has ended', () => refusedAfter !== undefined);
+    expect(refused).toMatchObject({ code: 'STALE_HOLDER' });
+    expect(refusedAfter).toBeLessThanOrEqual(TIMES.leaseMs);
     await delivery.quiet();
   });
 

@@ -116,4 +116,26 @@ describe('outcomes', () => {
     await eventually('the step is through', () => steps.length === 1);
     expect(await delivery.dueIn()).toBeGreaterThan(990_000);
   });
+
+  test('two steps that send an object to and fro do so ever more slowly, and a change is worked on at once', async () => {
+    await delivery.startBridge([], 0);
+    let through = false;
+    const { seen, of } = await delivery.startHost((_event, _lease, name) =>
+      Promise.resolve(through ? done() : done(name === 'provider-install' ? OBJECT_CHANGED : INSTALL_REQUESTED)),
+    );
+    await delivery.publish();
+    await eventually('it is given a pause', delivery.dueIn);
+    await sleep(2_000);
+    // Three times for nothing, then after 1, 2, 4 s.
+    expect(of('provider-install').length).toBeGreaterThanOrEqual(4);
+    expect(of('provider-install').length).toBeLessThanOrEqual(6);
+    through = true;
+    const before = seen.length;
+    const changed = performance.now();
+    await delivery.publish();
+    await eventually('it is worked on', () => seen.length > before);
+    expect(performance.now() - changed).toBeLessThan(1_000);
+    await delivery.quiet();
+    expect(await delivery.state.attempts(shop)).toBe(0);
+  });
 });

@@ -10,13 +10,21 @@ describe('what an outcome does to the timer and the count of failures', () => {
   test.each<[string, Outcome, Settlement]>([
     ['a pass that is through clears both', done(), { timer: 'clear', attempts: 'clear' }],
     ['a pass that goes on keeps both', done(INSTALL_REQUESTED), { timer: 'keep', attempts: 'keep' }],
-    ['a pass that starts over keeps both', done(OBJECT_CHANGED), { timer: 'keep', attempts: 'keep' }],
     ['again: exactly then, without jitter', again(1_234, 'x'), { timer: { afterMs: 1_234 }, attempts: 'clear' }],
     ['waiting: a safety timer', waiting('x'), { timer: { afterMs: 120_000 }, attempts: 'clear' }],
     ['a failure: backoff, and it is counted', failed('x'), { timer: { afterMs: 8_000 }, attempts: 'count' }],
     ['a permanent failure: nothing before something changes', failed('x', true), { timer: 'clear', attempts: 'clear' }],
   ])('%s', (_what, outcome, settlement) => {
     expect(settlementOf(outcome, 3, MIDDLE)).toEqual(settlement);
+  });
+
+  test('a pass that starts over does so at once a few times in a row, and then after a pause that grows', () => {
+    const timers = Array.from({ length: 6 }, (_, attempts) => settlementOf(done(OBJECT_CHANGED), attempts, MIDDLE));
+    expect(timers.map(({ timer }) => timer)).toEqual([
+      ...['keep', 'keep', 'keep'],
+      ...[1_000, 2_000, 4_000].map((afterMs) => ({ afterMs })),
+    ]);
+    expect(new Set(timers.map(({ attempts }) => attempts))).toEqual(new Set(['count']));
   });
 
   test('the safety timer stays within one to five minutes', () => {
