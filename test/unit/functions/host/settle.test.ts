@@ -21,7 +21,9 @@ describe('what an outcome does to the timer and the count of failures', () => {
   test('a pass that starts over does so at once a few times in a row, and then after a pause that grows', () => {
     const timers = Array.from({ length: 6 }, (_, attempts) => settlementOf(done(OBJECT_CHANGED), attempts, MIDDLE));
     expect(timers.map(({ timer }) => timer)).toEqual([
-      ...['keep', 'keep', 'keep'],
+      'keep',
+      'keep',
+      'keep',
       ...[1_000, 2_000, 4_000].map((afterMs) => ({ afterMs })),
     ]);
     expect(new Set(timers.map(({ attempts }) => attempts))).toEqual(new Set(['count']));
