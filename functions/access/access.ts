@@ -1,6 +1,7 @@
 import type { KubeObject, ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type { Run } from '../step/run.ts';
+import { isDeleting } from '../../shared/status.ts';
 import { declare, tokenAccess } from '../requests/declared.ts';
 import type { DesiredRequest } from '../requests/desired.ts';
 import { ensureRequest, judgeRequest } from '../requests/requests.ts';
@@ -9,16 +10,16 @@ import { ensureWorkspaceAccess, judgeWorkspaceAccess } from '../workspace/ensure
 
 /**
  * Takes every step towards the access that can be taken now.
- * @param options.keepTerminating for an object that is being deleted: a request of another runtime that is on its way
- * out is not ordered again
+ * For an object that is being deleted a request of another runtime that is on its way out is not ordered again.
  * @param options.namespace the tenant namespace of a workspace, which the object has claimed
  */
 export async function ensureAccess(
   run: Run,
   object: ServiceObject,
-  options: { keepTerminating: boolean; namespace?: KubeObject | undefined },
+  options: { namespace?: KubeObject | undefined } = {},
 ): Promise<AccessVerdicts> {
-  if (options.keepTerminating && !run.workspace) {
+  const deleting = isDeleting(object);
+  if (deleting && !run.workspace) {
     // Looked at as a whole first: where another runtime began to remove one, nothing is ordered in place of one that has
     // gone already.
     const seen = await judgeAccess(run, object);
@@ -28,7 +29,7 @@ export async function ensureAccess(
   const annotation = formatObjectKey(run.key);
   const ensure = async (request: DesiredRequest): Promise<[string, Verdict]> => [
     request.id,
-    await ensureRequest(run.platform, request, annotation, options.keepTerminating),
+    await ensureRequest(run.platform, request, annotation, deleting),
   ];
   if (run.workspace) {
     const { workspace } = run;
@@ -51,7 +52,7 @@ export async function judgeAccess(run: Run, object: ServiceObject): Promise<Acce
   const judged = await Promise.all(
     declared.requests.map(async (request): Promise<[string, Verdict]> => [
       request.id,
-      await judgeRequest(run.platform, request, annotation),
+      await judgeRequest(run.platform, request, annotation, isDeleting(object)),
     ]),
   );
   if (run.workspace)

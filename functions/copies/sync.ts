@@ -66,7 +66,7 @@ function clusterOf(ctx: Context, { cluster, source }: DesiredCopy): KubeClient {
 
 function clusterNamed(ctx: Context, cluster: string): KubeClient | undefined {
   if (cluster === 'tenant') return ctx.platform;
-  if (cluster === 'mcp') return ctx.mcp?.client;
+  if (cluster === 'mcp') return ctx.mcp.client;
   return cluster === 'workload' ? ctx.workload?.client : ctx.clusters[cluster]?.client;
 }
 

@@ -1,4 +1,6 @@
 import { RuntimeError } from '../../shared/errors.ts';
+import { absentClient, NOWHERE } from '../../shared/kube/absent-client.ts';
+import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type {
@@ -12,10 +14,11 @@ import type {
 import { WORKSPACE_REQUEST_MS } from '../../shared/tuning.ts';
 import { findLocalAddresses } from '../access/local-access.ts';
 import { openCluster } from '../access/open.ts';
-import { identityOf } from '../requests/desired.ts';
+import { identityOf, requestIdentities } from '../requests/desired.ts';
+import { workspaceSecret } from '../workspace/objects.ts';
 import type { Run } from '../step/run.ts';
 import { tenantClient } from './tenant-client.ts';
-import type { GrantedAccess, SecretReference } from '../step/verdict.ts';
+import type { AccessTo, GrantedAccess, SecretReference } from '../step/verdict.ts';
 
 /** Everything a provider's call gets. Its clients refuse requests once the lease is over or the signal has fired. */
 export async function providerContext(
@@ -23,8 +26,7 @@ export async function providerContext(
   granted: GrantedAccess & { readonly mcp: SecretReference },
   status: StatusReporter,
 ): Promise<ProviderContext<unknown>> {
-  const [common, mcp] = await Promise.all([commonContext(run, granted, status), open(run, 'mcp', granted.mcp)]);
-  return { ...common, mcp: { ...mcp, client: tenantClient(mcp.client, run) }, mcpGone: false };
+  return { ...(await commonContext(run, granted, status)), mcpGone: false };
 }
 
 /** The same for a deletion, which goes on when the end user cluster is gone. */
@@ -33,15 +35,21 @@ export async function deleteContext(
   granted: GrantedAccess,
   status: StatusReporter,
 ): Promise<DeleteContext<unknown>> {
-  const { mcp } = granted;
-  if (mcp !== 'gone') return providerContext(run, { ...granted, mcp }, status);
-  return { ...(await commonContext(run, granted, status)), mcp: null, mcpGone: true };
+  return { ...(await commonContext(run, granted, status)), mcpGone: granted.mcp === 'gone' };
 }
 
-async function open(run: Run, id: string, secret: SecretReference): Promise<Cluster> {
+async function open(run: Run, id: string, secret: AccessTo): Promise<Cluster> {
+  if (secret === 'gone') return absent(run, id);
   // A tenant's workspace must not hold the place in which others are served.
   const limitMs = id === 'mcp' && run.workspace ? WORKSPACE_REQUEST_MS : undefined;
   return openCluster(run, secret, providerGuard(run), nameOf(id), await findLocalAddresses(run, id), limitMs);
+}
+
+/** A cluster that is gone, with the names that it had. */
+function absent(run: Run, id: string): Cluster {
+  const request = requestIdentities(run.key, run.provider).find((each) => each.id === id);
+  const secretRef = request ? { name: request.name, namespace: request.namespace, key: 'kubeconfig' } : workspaceSecret(run);
+  return { client: absentClient(nameOf(id)), kubeconfig: formatKubeconfig({ server: NOWHERE }), secretRef };
 }
 
 /** What a cluster is to tenants. */
@@ -57,7 +65,8 @@ async function commonContext(
 ): Promise<CommonContext<unknown>> {
   if (run.config.state !== 'ok') throw new RuntimeError('NOT_READY', run.config.message);
   const guard = providerGuard(run);
-  const [workload, ...clusters] = await Promise.all([
+  const [mcp, workload, ...clusters] = await Promise.all([
+    openTenants(run, granted.mcp),
     granted.workload ? open(run, 'workload', granted.workload) : Promise.resolve<Cluster | null>(null),
     ...Object.entries(granted.clusters ?? {}).map(async ([id, cluster]): Promise<[string, Cluster]> => [
       id,
@@ -65,6 +74,7 @@ async function commonContext(
     ]),
   ]);
   return {
+    mcp,
     workload,
     clusters: Object.fromEntries(clusters),
     home: tenantClient(run.home.fenced(guard, run.signal), run),
@@ -79,6 +89,11 @@ async function commonContext(
     log: run.log,
     status,
   };
+}
+
+async function openTenants(run: Run, secret: AccessTo): Promise<Cluster> {
+  const mcp = await open(run, 'mcp', secret);
+  return { ...mcp, client: tenantClient(mcp.client, run) };
 }
 
 function providerGuard(run: Run): () => void {

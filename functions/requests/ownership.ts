@@ -6,6 +6,7 @@ import {
   REGISTRATIONS_ANNOTATION,
   REQUEST_FINALIZER,
 } from '../../shared/names.ts';
+import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
 import type { DesiredRequest, RequestIdentity } from './desired.ts';
 import type { Verdict } from '../step/verdict.ts';
@@ -63,6 +64,12 @@ export function metadataPatch(
     metadata['finalizers'] = [...(request.metadata.finalizers ?? []), REQUEST_FINALIZER];
   if (Object.keys(metadata).length === 0) return undefined;
   return { metadata: { resourceVersion: request.metadata.resourceVersion, ...metadata } };
+}
+
+/** Whether it is one of ours that is being deleted, and held by nobody else any more. */
+export function endsWithUs(desired: RequestIdentity, request: KubeObject): boolean {
+  const { finalizers = [] } = request.metadata;
+  return isDeleting(request) && isOurs(desired, request) && finalizers.every((each) => each === REQUEST_FINALIZER);
 }
 
 /** Whether we never had a hand in it. */

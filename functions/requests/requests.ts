@@ -4,10 +4,11 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, CLUSTERS } from '../../shared/kube/resources.ts';
 import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
-import { OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
+import { ADOPTED_ANNOTATION, OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
 import { beingRemoved, decideRequest, type ObservedRequest } from './decide-request.ts';
 import type { DesiredRequest, RequestIdentity } from './desired.ts';
+import { withoutCluster } from './gone.ts';
 import { isOurs, neverOurs } from './ownership.ts';
 import type { Verdict } from '../step/verdict.ts';
 import { MAX_REQUEST_STEPS } from '../tuning.ts';
@@ -34,15 +35,21 @@ async function observeOwn(
   return { clusterRequest, accessRequest };
 }
 
-/** What is there, without changing anything: `waiting` where {@link ensureRequest} would have something to do. */
+/**
+ * What is there, without changing anything: `waiting` where {@link ensureRequest} would have something to do.
+ * @param deleting of an object that is being deleted
+ */
 export async function judgeRequest(
   platform: KubeClient,
   desired: DesiredRequest,
   annotation: string,
+  deleting: boolean,
 ): Promise<Verdict> {
   const observed = await observeOwn(platform, desired);
   const going = beingRemoved(desired, observed);
   if (going) return terminating(going);
+  const gone = deleting && (await withoutCluster(platform, desired, observed));
+  if (gone) return gone;
   const due = (what: string): Verdict => ({
     state: 'waiting',
     reason: REASON.requestKeepsChanging,
@@ -57,15 +64,18 @@ export async function judgeRequest(
 
 /**
  * Takes all steps towards the desired access that can be taken now.
- * @param keepTerminating do not let go of a request that is being removed, and say `terminating` instead
+ * @param deleting of an object that is being deleted: a request that is being removed is not let go, which is
+ * `terminating`, and a cluster that went before it is `gone`
  */
 export async function ensureRequest(
   platform: KubeClient,
   desired: DesiredRequest,
   annotation: string,
-  keepTerminating: boolean,
+  deleting: boolean,
 ): Promise<Verdict> {
   let observed = await observeRequest(platform, desired);
+  const gone = deleting && (await withoutCluster(platform, desired, observed));
+  if (gone) return gone;
   for (let step = 0; step < MAX_REQUEST_STEPS; step++) {
     const action = decideRequest(desired, observed, annotation);
     switch (action.do) {
@@ -90,15 +100,16 @@ export async function ensureRequest(
         };
         break;
       case 'remove-access-request':
-        if (!(await removeOne(platform, ACCESS_REQUESTS, desired))) return awaitDeletion(ACCESS_REQUESTS, desired);
+        if (!(await removeOne(platform, ACCESS_REQUESTS, desired, annotation)))
+          return awaitDeletion(ACCESS_REQUESTS, desired);
         observed = await observeRequest(platform, desired);
         break;
       case 'release-access-request':
       case 'release-cluster-request': {
         const type = action.do === 'release-access-request' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
         // One that we had a hand in is removed by us only after Uninstalled: it was somebody, in the middle of a deletion.
-        if (keepTerminating && neverOurs(action.object)) return terminating(action.object);
-        if (!(await release(platform, type, action.object))) return awaitDeletion(type, desired);
+        if (deleting && neverOurs(action.object)) return terminating(action.object);
+        if (!(await end(platform, type, action.object, annotation))) return awaitDeletion(type, desired);
         observed = await observeRequest(platform, desired);
         break;
       }
@@ -165,7 +176,7 @@ export async function removeOne(
   platform: KubeClient,
   type: ResourceType,
   identity: Pick<RequestIdentity, 'name' | 'namespace' | 'ownerLabels'>,
-  annotation?: string,
+  annotation: string,
 ): Promise<boolean> {
   const { name, namespace } = identity;
   let request = await platform.get(type, name, namespace);
@@ -175,12 +186,22 @@ export async function removeOne(
     request = await platform.get(type, name, namespace);
     if (!request || !isOurs(identity, request)) return true;
   }
-  if (await release(platform, type, request)) return true;
-  return annotation !== undefined && !(await leadsBack(platform, type, request, annotation));
+  return end(platform, type, request, annotation);
+}
+
+/** Lets a request go that is being removed, or sees to it that its end wakes the object. True when it is gone. */
+async function end(
+  platform: KubeClient,
+  type: ResourceType,
+  request: KubeObject,
+  annotation: string,
+): Promise<boolean> {
+  return (await release(platform, type, request)) || !(await leadsBack(platform, type, request, annotation));
 }
 
 /**
- * A request that another runtime began to remove doesn't lead to its object yet, and its end would wake nobody.
+ * A request that another runtime made doesn't lead to its object, and one of an object of before leads to that one: its end
+ * would wake nobody.
  * @returns whether the request is still there
  */
 async function leadsBack(
@@ -189,9 +210,11 @@ async function leadsBack(
   { metadata: { name, namespace, annotations } }: KubeObject,
   annotation: string,
 ): Promise<boolean> {
-  if (annotations?.[OBJECT_ANNOTATION] === annotation) return true;
+  const before = annotations?.[OBJECT_ANNOTATION];
+  if (before === annotation) return true;
   try {
-    const patch = { metadata: { annotations: { [OBJECT_ANNOTATION]: annotation } } };
+    const adopted = before === undefined ? { [ADOPTED_ANNOTATION]: 'true' } : {};
+    const patch = { metadata: { annotations: { [OBJECT_ANNOTATION]: annotation, ...adopted } } };
     await platform.mergePatch(type, name, patch, { namespace });
     return true;
   } catch (error) {

@@ -1,5 +1,6 @@
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
 import { MANAGED_BY_LABEL, REGISTRATIONS_ANNOTATION, shortenName } from '../../shared/names.ts';
+import { formatObjectKey } from '../../shared/model/object-key.ts';
 import type { Run } from '../step/run.ts';
 import { decideStrays } from './decide-strays.ts';
 import { registrationsOf, requestIdentities } from './desired.ts';
@@ -28,7 +29,8 @@ export async function removeStrays({ key, provider, platform, tenantNamespace }:
   };
   const [accessRequests, clusterRequests] = await Promise.all([list(ACCESS_REQUESTS), list(CLUSTER_REQUESTS)]);
   for (const { kind, identity } of decideStrays(key, wanted, { accessRequests, clusterRequests })) {
-    const gone = await removeOne(platform, kind === 'AccessRequest' ? ACCESS_REQUESTS : CLUSTER_REQUESTS, identity);
+    const type = kind === 'AccessRequest' ? ACCESS_REQUESTS : CLUSTER_REQUESTS;
+    const gone = await removeOne(platform, type, identity, formatObjectKey(key));
     if (!gone) return `${kind} ${identity.namespace}/${identity.name}`;
   }
   return undefined;

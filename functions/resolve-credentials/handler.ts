@@ -56,7 +56,7 @@ async function resolveDelete(object: ServiceObject, run: Run, marks: Marks | und
   if (run.config.state === 'unusable') return waitForConfig(object, run.config);
   const claim = run.workspace ? await claimWorkspace(run, marks) : undefined;
   if (claim && !('marks' in claim)) return decideAfterAccess(object, { mcp: claim, workload: undefined });
-  const access = await ensureAccess(run, object, { keepTerminating: true, namespace: claim?.marks.holder });
+  const access = await ensureAccess(run, object, { namespace: claim?.marks.holder });
   if (!someTerminating(access)) return decideAfterAccess(object, access);
   if (marks) await markUninstalled(run.marks, run.key);
   return handedOver();
@@ -71,7 +71,7 @@ async function resolveInstall(object: ServiceObject, run: Run, before: Marks | u
   if (!held) return { outcome: done() };
   const claim = run.workspace ? await claimWorkspace(run, before) : undefined;
   if (claim && !('marks' in claim)) return decideAfterAccess(held, { mcp: claim, workload: undefined });
-  const access = await ensureAccess(run, held, { keepTerminating: false, namespace: claim?.marks.holder });
+  const access = await ensureAccess(run, held, { namespace: claim?.marks.holder });
   const granted = grantedAccess(access);
   if (granted && mayHaveStrays(access)) {
     const stray = await removeStrays(run);

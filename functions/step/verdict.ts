@@ -33,7 +33,7 @@ export type Verdict =
   | { readonly state: 'refused'; readonly reason: string; readonly message: string }
   /** A request that is on its way out, and that was another runtime's. */
   | { readonly state: 'terminating'; readonly message: string }
-  /** For an object that is being deleted: its workspace goes too, and access to it can't be had any more. */
+  /** For an object that is being deleted: the cluster went before it, and access to it can't be had any more. */
   | { readonly state: 'gone'; readonly message: string };
 
 type Open = Exclude<Verdict, { state: 'granted' | 'ordered' | 'gone' }>;
@@ -46,11 +46,13 @@ export interface AccessVerdicts {
   readonly clusters?: Readonly<Record<string, Verdict>>;
 }
 
+/** `gone`: there is nothing left to have access to, and nothing to remove there. */
+export type AccessTo = SecretReference | 'gone';
+
 export interface GrantedAccess {
-  /** `gone`: there is nothing left to have access to, and nothing to remove there. */
-  readonly mcp: SecretReference | 'gone';
-  readonly workload: SecretReference | undefined;
-  readonly clusters?: Readonly<Record<string, SecretReference>>;
+  readonly mcp: AccessTo;
+  readonly workload: AccessTo | undefined;
+  readonly clusters?: Readonly<Record<string, AccessTo>>;
   /** When the access has to be renewed; undefined: never. */
   readonly renewAt: Date | undefined;
   /** Where looking at the access has shown them. */
@@ -62,18 +64,24 @@ export function grantedAccess(access: AccessVerdicts): GrantedAccess | undefined
   const { mcp, workload, clusters } = access;
   if (open(access).length > 0 || (mcp.state !== 'granted' && mcp.state !== 'gone')) return undefined;
   return {
-    mcp: mcp.state === 'gone' ? 'gone' : mcp.secret,
-    workload: workload?.state === 'granted' ? workload.secret : undefined,
-    ...(clusters ? { clusters: secretsOf(clusters) } : {}),
+    mcp: accessTo(mcp) ?? 'gone',
+    workload: workload && accessTo(workload),
+    ...(clusters ? { clusters: accessesTo(clusters) } : {}),
     renewAt: mcp.state === 'gone' ? undefined : mcp.renewAt,
     marks: mcp.state === 'gone' ? undefined : mcp.marks,
   };
 }
 
-function secretsOf(clusters: Readonly<Record<string, Verdict>>): Record<string, SecretReference> {
-  const granted = Object.entries(clusters).flatMap(([id, verdict]) =>
-    verdict.state === 'granted' ? [[id, verdict.secret] as const] : [],
-  );
+function accessTo(verdict: Verdict): AccessTo | undefined {
+  if (verdict.state === 'granted') return verdict.secret;
+  return verdict.state === 'gone' ? 'gone' : undefined;
+}
+
+function accessesTo(clusters: Readonly<Record<string, Verdict>>): Record<string, AccessTo> {
+  const granted = Object.entries(clusters).flatMap(([id, verdict]) => {
+    const access = accessTo(verdict);
+    return access ? [[id, access] as const] : [];
+  });
   return Object.fromEntries(granted);
 }
 

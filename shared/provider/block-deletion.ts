@@ -26,12 +26,10 @@ export interface BlockDeletionOptions {
  * @throws ApiError where a kind can't be counted: that is never taken for none
  */
 export async function blockDeletion(
-  ctx: { readonly mcp: { readonly client: KubeClient } | null; readonly status: StatusReporter },
+  ctx: { readonly mcp: { readonly client: KubeClient }; readonly status: StatusReporter },
   { kinds, except, requeueAfter = '10s' }: BlockDeletionOptions,
 ): Promise<{ requeueAfter: Duration } | undefined> {
-  const client = ctx.mcp?.client;
-  // A cluster that is gone took everything along.
-  if (!client) return undefined;
+  const { client } = ctx.mcp;
   const counts: KindCount[] = await Promise.all(
     kinds.map(async (kind) => ({
       kind: kind.kind,

@@ -16,7 +16,10 @@ export interface ServiceObjectOf<Spec> {
 
 /** One of the clusters that an object has access to, ready to use. */
 export interface Cluster {
-  /** Refuses requests once the invocation has ended or `ctx.signal` has fired. */
+  /**
+   * Refuses requests once the invocation has ended or `ctx.signal` has fired. For a cluster that went before the object
+   * that is being deleted it says of everything that it is not there, and refuses to make anything.
+   */
   readonly client: KubeClient;
   /** Kubeconfig (YAML), to embed in what the provider installs. It is a credential: never log it. */
   readonly kubeconfig: string;
@@ -52,6 +55,8 @@ export interface StatusReporter {
 
 /** What every call gets; the same fields in both modes. */
 export interface CommonContext<Config> {
+  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
+  readonly mcp: Cluster;
   /** Null when the provider orders none. */
   readonly workload: Cluster | null;
   /** The clusters of `access.clusters`, by their ids; without those to which no access was asked. */
@@ -77,18 +82,17 @@ export interface CommonContext<Config> {
 
 /** What `createOrUpdate` gets. */
 export interface ProviderContext<Config> extends CommonContext<Config> {
-  /** The end user cluster: the control plane, or the tenant's kcp workspace. */
-  readonly mcp: Cluster;
   readonly mcpGone: false;
 }
 
 /**
- * What `delete` gets. A kcp workspace may be deleted before, or together with, what was ordered in it: then there is no
- * end user cluster any more, its content is gone, and what remains to be removed is on the platform and the workload
- * cluster.
+ * What `delete` gets. A control plane or kcp workspace may be deleted before, or together with, what was ordered for it:
+ * then its content is gone, which is what `ctx.mcp.client` answers, and what remains to be removed is on the platform and
+ * the workload cluster. A `delete` that reads, lists and deletes needs no branch for that.
  */
-export type DeleteContext<Config> =
-  ProviderContext<Config> | (CommonContext<Config> & { readonly mcp: null; readonly mcpGone: true });
+export interface DeleteContext<Config> extends CommonContext<Config> {
+  readonly mcpGone: boolean;
+}
 
 /** Nothing: done. `requeueAfter`: not yet, look again after that time. */
 export type CallResult = void | { requeueAfter: Duration };

@@ -36,7 +36,7 @@ const versions = defineProvider({
     });
   },
   async delete(ctx) {
-    await ctx.mcp?.client.delete(CONFIG_MAPS, OURS.name, OURS);
+    await ctx.mcp.client.delete(CONFIG_MAPS, OURS.name, OURS);
   },
 });
 

@@ -13,7 +13,7 @@ function blurtOut(ctx: DeleteContext<unknown>): string {
   const tokens = [ctx.mcp, ctx.workload].map(
     (cluster) => credentialsInKubeconfig('', cluster?.kubeconfig ?? '')[0]?.value,
   );
-  ctx.log.info({ kubeconfig: ctx.mcp?.kubeconfig, tokens }, `calling with ${tokens.join(' and ')}`);
+  ctx.log.info({ kubeconfig: ctx.mcp.kubeconfig, tokens }, `calling with ${tokens.join(' and ')}`);
   ctx.log.error(new Error(`refused: ${ctx.workload?.kubeconfig}`));
   return tokens.join(' and ');
 }

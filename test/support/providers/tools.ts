@@ -29,6 +29,6 @@ export const tools = defineProvider({
     });
   },
   async delete(ctx) {
-    await ctx.mcp?.client.delete(CONFIG_MAPS, 'tool', { namespace: TOOLS_NAMESPACE });
+    await ctx.mcp.client.delete(CONFIG_MAPS, 'tool', { namespace: TOOLS_NAMESPACE });
   },
 });

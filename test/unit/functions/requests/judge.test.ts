@@ -28,13 +28,13 @@ test.each<[string, DesiredRequest, object]>([
   ],
 ])('of %s nothing is read: only who orders access needs rights to it', async (_what, desired, verdict) => {
   const { client, read } = clusterWith({});
-  expect(await judgeRequest(client, desired, ANNOTATION)).toMatchObject(verdict);
+  expect(await judgeRequest(client, desired, ANNOTATION, false)).toMatchObject(verdict);
   expect(read).toEqual([OWN]);
 });
 
 test('what was granted is judged by our own request alone', async () => {
   const { client, read } = clusterWith({ AccessRequest: accessRequest({ status: granted }) });
-  expect(await judgeRequest(client, wanted(), ANNOTATION)).toMatchObject({ state: 'granted', secret: { name: 's' } });
+  expect(await judgeRequest(client, wanted(), ANNOTATION, false)).toMatchObject({ state: 'granted', secret: { name: 's' } });
   expect(read).toEqual([OWN]);
 });
 
@@ -42,6 +42,6 @@ test('of a cluster of our own both requests are read', async () => {
   const { client, read } = clusterWith({});
   const desired = wanted({ cluster: { kind: 'order', spec: { purpose: 'workload' } } });
   const verdict = { state: 'waiting', message: 'create-cluster-request is due' };
-  expect(await judgeRequest(client, desired, ANNOTATION)).toMatchObject(verdict);
+  expect(await judgeRequest(client, desired, ANNOTATION, false)).toMatchObject(verdict);
   expect(read).toEqual(['ClusterRequest ns/foo--a--x', OWN]);
 });
