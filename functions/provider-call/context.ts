@@ -48,7 +48,9 @@ async function open(run: Run, id: string, secret: AccessTo): Promise<Cluster> {
 /** A cluster that is gone, with the names that it had. */
 function absent(run: Run, id: string): Cluster {
   const request = requestIdentities(run.key, run.provider).find((each) => each.id === id);
-  const secretRef = request ? { name: request.name, namespace: request.namespace, key: 'kubeconfig' } : workspaceSecret(run);
+  const secretRef = request
+    ? { name: request.name, namespace: request.namespace, key: 'kubeconfig' }
+    : workspaceSecret(run);
   return { client: absentClient(nameOf(id)), kubeconfig: formatKubeconfig({ server: NOWHERE }), secretRef };
 }
 

@@ -11,7 +11,9 @@ const SINCE = '2026-01-01T00:00:00Z';
 const mcp = wanted({ id: 'mcp' });
 const ordered = wanted({ cluster: { kind: 'order', spec: { purpose: 'workload' } } });
 const ending = accessRequest({ metadata: metadata({ deletionTimestamp: SINCE }) });
-const held = accessRequest({ metadata: metadata({ deletionTimestamp: SINCE, finalizers: ['x/y', REQUEST_FINALIZER] }) });
+const held = accessRequest({
+  metadata: metadata({ deletionTimestamp: SINCE, finalizers: ['x/y', REQUEST_FINALIZER] }),
+});
 const others = accessRequest({ metadata: metadata({ deletionTimestamp: SINCE, annotations: {} }) });
 const NOTHING = { accessRequest: undefined, clusterRequest: undefined };
 
@@ -27,7 +29,9 @@ const namespace = (fields: object = {}): KubeObject => ({ metadata: { name: 'ns'
 test('a control plane is gone when neither its ClusterRequest nor usable access to it exists', async () => {
   expect(await withoutCluster(platform({}), mcp, NOTHING)).toMatchObject({ state: 'gone' });
   // Held by nobody but us: what it remembers of the object is still needed.
-  expect(await withoutCluster(platform({}), mcp, { ...NOTHING, accessRequest: ending })).toMatchObject({ state: 'gone' });
+  expect(await withoutCluster(platform({}), mcp, { ...NOTHING, accessRequest: ending })).toMatchObject({
+    state: 'gone',
+  });
 });
 
 test('it is not gone while its ClusterRequest exists, or something uses the access, or another runtime removes it', async () => {

@@ -34,7 +34,10 @@ test.each<[string, DesiredRequest, object]>([
 
 test('what was granted is judged by our own request alone', async () => {
   const { client, read } = clusterWith({ AccessRequest: accessRequest({ status: granted }) });
-  expect(await judgeRequest(client, wanted(), ANNOTATION, false)).toMatchObject({ state: 'granted', secret: { name: 's' } });
+  expect(await judgeRequest(client, wanted(), ANNOTATION, false)).toMatchObject({
+    state: 'granted',
+    secret: { name: 's' },
+  });
   expect(read).toEqual([OWN]);
 });
 
