@@ -9,13 +9,14 @@ import type { Publisher } from '../shared/queue/publisher.ts';
 import { ConfigStatus } from './config/config-status.ts';
 import { ProviderConfigWatch } from './config/provider-config-watch.ts';
 import { referenceWatch } from './config/reference-watch.ts';
+import { RegistrationsInForce } from './upkeep/registrations.ts';
 import { namesOf } from './config/seen-references.ts';
 import { KcpMode } from './kcp/kcp-mode.ts';
 import { provisionExport } from './kcp/provision.ts';
 import { led, type LeaderElection } from './lead/leader.ts';
 import { FollowedObjects } from './objects/followed.ts';
 import { StandardMode } from './objects/standard-mode.ts';
-import { type BridgeStats, type Part, sumOfStats } from './part.ts';
+import { type BridgeStats, type Part, sumOfStats, together } from './part.ts';
 import { accessSecretWatch } from './requests/access-secret-watch.ts';
 import { requestWatch } from './requests/request-watch.ts';
 import { OwnerIndex } from './requests/owner-index.ts';
@@ -123,6 +124,15 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
 
   const configStatus = new ConfigStatus({ provider, platform, log });
   const { kcp, modes } = modesOf(options, { ...watching, followed, configStatus, upkeep: tuning.upkeep });
+  const leading = modes.map((mode) => {
+    const inForce = new RegistrationsInForce({
+      provider,
+      mode: mode.mode,
+      platform,
+      log: log.child({ mode: mode.mode }),
+    });
+    return { mode: mode.mode, inForce, part: together(mode, inForce) };
+  });
   const config =
     provider.config &&
     new ProviderConfigWatch({
@@ -131,6 +141,7 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
       type: provider.config.type,
       fanOut: () => sender.sweep('provider-config', followed.everything('ProviderConfigChanged')),
       onConfig: (now) => {
+        for (const { inForce } of leading) inForce.configChanged(now);
         kcp?.configChanged(now);
         if (kcp) configStatus.refresh();
       },
@@ -162,7 +173,7 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
     ...(config ? [config] : []),
     ...references,
     // Two modes are two Leases: a mode that fails in one replica says nothing about the other.
-    ...modes.map((mode) => (lead ? led(mode, { ...lead, name: `${provider.name}-${mode.mode}` }) : mode)),
+    ...leading.map(({ mode, part }) => (lead ? led(part, { ...lead, name: `${provider.name}-${mode}` }) : part)),
     duties({
       state,
       epoch,

@@ -23,6 +23,16 @@ export interface Part {
   stats?(): Partial<BridgeStats>;
 }
 
+/** Parts that start and stop with a first one, which alone has problems and stats to tell of. */
+export function together(first: Part, ...others: readonly Part[]): Part {
+  return {
+    start: () => [first, ...others].forEach((part) => part.start?.()),
+    stop: async () => void (await Promise.all([first, ...others].map(async (part) => part.stop?.()))),
+    problems: () => first.problems?.() ?? [],
+    stats: () => first.stats?.() ?? {},
+  };
+}
+
 /** Pure: the stats of several parts as those of one. */
 export function sumOfStats(parts: readonly Partial<BridgeStats>[]): BridgeStats {
   const sum = (field: 'boundWorkspaces' | 'vanishedObjects' | 'waiting'): number =>

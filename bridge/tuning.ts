@@ -101,6 +101,10 @@ export const PROVISION_ATTEMPTS = 5;
 export const MENDS_BEFORE_CONTEST = 3;
 /** Then only every so many looks. */
 export const CONTEST_PAUSE = 10;
+
+/** How soon the registrations in force are said again where that failed. */
+export const IN_FORCE_RETRY_MS = 5_000;
+
 /** How often it is looked whether kcp settings that are to be given up still serve objects. */
 export const HELD_CHECK_MS = 3_000;
 /** Conditions of the ProviderConfig that somebody changes back are written again after this, and ever more rarely. */

@@ -114,6 +114,7 @@ export class FunctionRuntime {
       workspace,
       marks: marksPort(platform, key, provider),
       config,
+      inForce: config.inForce?.[key.mode],
       providerNamespace,
       localAccess: this.#options.localAccess,
       tenantNamespace: tenants,

@@ -21,8 +21,17 @@ export const LOGICAL_CLUSTER_ANNOTATION = 'kcp.io/cluster';
 export const OBJECT_ANNOTATION = 'service-provider.open-control-plane.io/object';
 /** Ours: on a request that another runtime made and that we took over. */
 export const ADOPTED_ANNOTATION = 'service-provider.open-control-plane.io/adopted';
-/** Ours: on an object's first request, which registrations it was served with: a change of them leaves something behind. */
+/**
+ * Ours: on an object's first request, which registrations it was served with: a change of them leaves something behind.
+ * A fingerprint, and the requests that labels alone would not find: `<namespace>/<name>`, with `*` for one of each kind.
+ */
 export const REGISTRATIONS_ANNOTATION = 'service-provider.open-control-plane.io/registrations';
+/** Ours: on a request, which registrations were in force when somebody who registers it looked at it last. */
+export const WANTED_UNDER_ANNOTATION = 'service-provider.open-control-plane.io/wanted-under';
+/** Ours: on a ProviderConfig, the fingerprint of the registrations of who leads a mode, which is part of the name. */
+export function registrationsInForceAnnotation(mode: 'standard' | 'kcp'): string {
+  return `service-provider.open-control-plane.io/registrations-${mode}`;
+}
 /**
  * Ours, the marks of an object, which decide where it is in its life (`functions/step/marks.ts`): `<uid> <generation>` of
  * what the provider was last let install; the uid of the object whose provider has said that all is gone; what `delete`

@@ -3,7 +3,7 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { again, done, waiting } from '../../shared/events/outcome.ts';
 import { reportTerminating } from '../../shared/status.ts';
-import { requestIdentities } from '../requests/desired.ts';
+import { type RequestIdentity, requestIdentities } from '../requests/desired.ts';
 import { removeRequest } from '../requests/requests.ts';
 import { removeStrays } from '../requests/strays.ts';
 import { leaveWorkspace } from '../workspace/leave.ts';
@@ -21,22 +21,34 @@ import { CLAIM_RETRY_MS } from '../tuning.ts';
 export const accessTeardown: Step = async (object, run) => {
   const marks = await run.marks.read();
   if (flowPosition(object, run, marks) !== 'teardown') return backToStart;
-  const pending = (await removeAccess(run)) ?? (await leave(object, run, marks));
+  const pending = (await removeAccess(run, marks)) ?? (await leave(object, run, marks));
   if (pending) return pending;
   await letGo(run, object);
   return { outcome: done() };
 };
 
 /** What was ordered last goes first: names and labels lead to it, whatever the ProviderConfig says by now. */
-async function removeAccess(run: Run): Promise<StepResult | undefined> {
-  for (const request of requestIdentities(run.key, run.provider).toReversed()) {
+async function removeAccess(run: Run, marks: Marks | undefined): Promise<StepResult | undefined> {
+  const identities = requestIdentities(run.key, run.provider).toReversed();
+  const going =
+    (await removeRequests(
+      run,
+      identities.filter(({ id }) => id !== 'mcp'),
+    )) ??
     // The end user cluster goes last of all: what withdrawn registrations left behind goes before it.
-    if (request.id === 'mcp') {
-      const stray = await removeStrays(run);
-      if (stray) return awaitDeletion(stray);
-    }
+    (await removeStrays(run, marks?.holder, { all: true })) ??
+    (await removeRequests(
+      run,
+      identities.filter(({ id }) => id === 'mcp'),
+    ));
+  return going === undefined ? undefined : awaitDeletion(going);
+}
+
+/** @returns what is still on its way out */
+async function removeRequests(run: Run, requests: readonly RequestIdentity[]): Promise<string | undefined> {
+  for (const request of requests) {
     const removal = await removeRequest(run.platform, request, formatObjectKey(run.key));
-    if (removal.state !== 'gone') return awaitDeletion(`${removal.kind} ${request.namespace}/${request.name}`);
+    if (removal.state !== 'gone') return `${removal.kind} ${request.namespace}/${request.name}`;
   }
   return undefined;
 }

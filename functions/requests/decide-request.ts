@@ -7,7 +7,7 @@ import { REGISTRATIONS_ANNOTATION } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
 import type { DesiredRequest } from './desired.ts';
-import { foreignRequest, isOurs, metadataPatch, neverOurs, skeleton } from './ownership.ts';
+import { foreignRequest, isOurs, metadataPatch, neverOurs, readRegistrations, skeleton } from './ownership.ts';
 import { marksOf } from '../step/marks.ts';
 import type { Verdict } from '../step/verdict.ts';
 import { EARLIER_OBJECT_RETRY_MS, LOOK_AGAIN_MS } from '../tuning.ts';
@@ -133,7 +133,8 @@ function decideAccess(desired: DesiredRequest, { accessRequest }: ObservedReques
   if (foreign) return conclude(access ? foreign : { state: 'ordered' });
   const earlier = endOfEarlier(desired, accessRequest, annotation);
   if (earlier) return conclude(earlier);
-  if (!access) return { do: 'remove-access-request', object: accessRequest };
+  if (!access)
+    return desired.keep ? conclude({ state: 'ordered' }) : { do: 'remove-access-request', object: accessRequest };
   if (isDeleting(accessRequest)) return { do: 'release-access-request', object: accessRequest };
   // The reference can't be changed.
   if (refersElsewhere(desired, accessRequest)) return { do: 'remove-access-request', object: accessRequest };
@@ -199,7 +200,8 @@ function verdictOn({ id, registrations }: DesiredRequest, request: AccessRequest
           ...(request.spec.oidc ? { forPeople: true } : {}),
         },
         ...(id === 'mcp' ? { marks: marksOf(request, true) } : {}),
-        ...(registrations && metadata.annotations?.[REGISTRATIONS_ANNOTATION] !== registrations.fingerprint
+        ...(registrations &&
+        readRegistrations(metadata.annotations?.[REGISTRATIONS_ANNOTATION]).fingerprint !== registrations.fingerprint
           ? { otherRegistrations: true }
           : {}),
       };

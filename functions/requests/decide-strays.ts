@@ -8,6 +8,7 @@ import {
   ONBOARDING_NAMESPACE_LABEL,
   REQUEST_FINALIZER,
   shortenName,
+  WANTED_UNDER_ANNOTATION,
 } from '../../shared/names.ts';
 import type { RequestIdentity } from './desired.ts';
 
@@ -20,17 +21,21 @@ export interface Stray {
 /**
  * Pure: which requests were made for the object by registrations that were withdrawn since. AccessRequests come first,
  * since they refer to the others.
+ * @param inForce the registrations in force, which are the caller's own. What somebody with others has looked at under them
+ * is wanted by who does not lead yet. Undefined: there can be nobody else.
  */
 export function decideStrays(
   key: ObjectKey,
   wanted: readonly RequestIdentity[],
   found: { accessRequests: readonly KubeObject[]; clusterRequests: readonly KubeObject[] },
+  inForce?: string,
 ): Stray[] {
   const names = (identities: readonly RequestIdentity[]) =>
     new Set(identities.map(({ namespace, name }) => `${namespace}/${name}`));
   const strays = (kind: Stray['kind'], requests: readonly KubeObject[], kept: Set<string>): Stray[] =>
     requests
       .filter((request) => madeFor(key, request) && !kept.has(`${request.metadata.namespace}/${request.metadata.name}`))
+      .filter(({ metadata }) => inForce === undefined || metadata.annotations?.[WANTED_UNDER_ANNOTATION] !== inForce)
       .map(({ metadata: { name, namespace = '', labels = {} } }) => ({
         kind,
         identity: {

@@ -8,9 +8,11 @@ import {
   type DesiredRequest,
   desiredMcpRequest,
   desiredWorkloadRequest,
+  hiddenRequests,
   registrationsOf,
   requestIdentities,
 } from './desired.ts';
+import { registersWhatIsInForce } from './in-force.ts';
 import type { Computed, DeclaredAccess, Registration } from '../../shared/provider/registration.ts';
 
 /** What a provider declares for an object, computed for this pass. */
@@ -58,9 +60,15 @@ export async function declare(run: Run, object: ServiceObject): Promise<Declared
       });
     }
   }
-  const [first, ...others] = requests;
+  const { key, provider, inForce: wantedUnder } = run;
+  const [first, ...others] = requests.map((request) => ({
+    ...request,
+    wantedUnder,
+    keep: !registersWhatIsInForce(run),
+  }));
   if (!first) return { mcp, requests };
-  const registrations = { fingerprint: registrationsOf(requests), fresh: neverStarted(object) };
+  const hidden = hiddenRequests(key, provider, requests);
+  const registrations = { fingerprint: registrationsOf(requests), hidden, fresh: neverStarted(object) };
   return { mcp, requests: [{ ...first, registrations }, ...others] };
 }
 

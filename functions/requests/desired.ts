@@ -34,10 +34,30 @@ export function registrationsOf(identities: readonly RequestIdentity[]): string 
   return nameHash(...identities.map(({ namespace, name, ordersCluster }) => `${namespace}/${name}/${ordersCluster}`));
 }
 
+/**
+ * Those that labels in the tenant namespace would not lead to once they are withdrawn: in a namespace of their own, or
+ * under another owner's label.
+ */
+export function hiddenRequests(key: ObjectKey, provider: Provider, identities: readonly RequestIdentity[]): string[] {
+  const home = tenantNamespace(key);
+  const owner = shortenName(provider.controllerName);
+  return identities
+    .filter(({ namespace, ownerLabels }) => namespace !== home || ownerLabels[MANAGED_BY_LABEL] !== owner)
+    .map(({ namespace, name, ordersCluster }) => `${namespace}/${name}${ordersCluster ? '*' : ''}`);
+}
+
 /** An AccessRequest that an object needs, with the cluster that it refers to. */
 export interface DesiredRequest extends RequestIdentity {
   /** On the first request of an object only. `fresh`: nothing was ever installed, so nothing can have been withdrawn. */
-  readonly registrations?: { readonly fingerprint: string; readonly fresh: boolean };
+  readonly registrations?: {
+    readonly fingerprint: string;
+    readonly hidden: readonly string[];
+    readonly fresh: boolean;
+  };
+  /** The registrations in force, where the ProviderConfig says so. */
+  readonly wantedUnder?: string | undefined;
+  /** What is not wanted here may be wanted by who leads. */
+  readonly keep?: boolean;
   /** Undefined: no AccessRequest is wanted, and one from before is removed. */
   readonly access: AccessMethod | undefined;
   readonly cluster:

@@ -4,6 +4,7 @@ import {
   ADOPTED_ANNOTATION,
   OBJECT_ANNOTATION,
   REGISTRATIONS_ANNOTATION,
+  WANTED_UNDER_ANNOTATION,
   REQUEST_FINALIZER,
 } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
@@ -31,7 +32,7 @@ export function foreignRequest(desired: RequestIdentity, request: KubeObject, ki
 }
 
 export function skeleton(desired: DesiredRequest, annotation: string): KubeObject {
-  const { registrations } = desired;
+  const { registrations, wantedUnder } = desired;
   return {
     metadata: {
       name: desired.name,
@@ -39,7 +40,8 @@ export function skeleton(desired: DesiredRequest, annotation: string): KubeObjec
       labels: { ...desired.extraLabels, ...desired.ownerLabels },
       annotations: {
         [OBJECT_ANNOTATION]: annotation,
-        ...(registrations?.fresh ? { [REGISTRATIONS_ANNOTATION]: registrations.fingerprint } : {}),
+        ...(registrations?.fresh ? { [REGISTRATIONS_ANNOTATION]: registrationsText(registrations) } : {}),
+        ...(wantedUnder === undefined ? {} : { [WANTED_UNDER_ANNOTATION]: wantedUnder }),
       },
       finalizers: [REQUEST_FINALIZER],
     },
@@ -48,14 +50,13 @@ export function skeleton(desired: DesiredRequest, annotation: string): KubeObjec
 
 /** What is missing on a request that was made by another runtime, or by an earlier incarnation of the object. */
 export function metadataPatch(
-  desired: RequestIdentity,
+  desired: DesiredRequest,
   request: KubeObject,
   annotation: string,
 ): { metadata: Record<string, unknown> } | undefined {
   const metadata: Record<string, unknown> = {};
-  const before = request.metadata.annotations?.[OBJECT_ANNOTATION];
-  if (before !== annotation)
-    metadata['annotations'] = { [OBJECT_ANNOTATION]: annotation, ...(before ? {} : { [ADOPTED_ANNOTATION]: 'true' }) };
+  const annotations = missingAnnotations(desired, request.metadata.annotations ?? {}, annotation);
+  if (Object.keys(annotations).length > 0) metadata['annotations'] = annotations;
   const missing = Object.entries(desired.extraLabels).filter(
     ([name, value]) => request.metadata.labels?.[name] !== value,
   );
@@ -64,6 +65,38 @@ export function metadataPatch(
     metadata['finalizers'] = [...(request.metadata.finalizers ?? []), REQUEST_FINALIZER];
   if (Object.keys(metadata).length === 0) return undefined;
   return { metadata: { resourceVersion: request.metadata.resourceVersion, ...metadata } };
+}
+
+function missingAnnotations(
+  { registrations, wantedUnder }: DesiredRequest,
+  found: Readonly<Record<string, string>>,
+  annotation: string,
+): Record<string, string> {
+  const missing: Record<string, string> = {};
+  const before = found[OBJECT_ANNOTATION];
+  if (before !== annotation) missing[OBJECT_ANNOTATION] = annotation;
+  if (!before) missing[ADOPTED_ANNOTATION] = 'true';
+  if (wantedUnder !== undefined && found[WANTED_UNDER_ANNOTATION] !== wantedUnder)
+    missing[WANTED_UNDER_ANNOTATION] = wantedUnder;
+  // Before anything is ordered that nothing else would lead to.
+  const { fingerprint = UNKNOWN, hidden } = readRegistrations(found[REGISTRATIONS_ANNOTATION]);
+  const known = new Set([...hidden, ...(registrations?.hidden ?? [])]);
+  if (known.size > hidden.length)
+    missing[REGISTRATIONS_ANNOTATION] = registrationsText({ fingerprint, hidden: [...known] });
+  return missing;
+}
+
+const UNKNOWN = 'unknown';
+
+/** The value of the annotation that remembers an object's registrations. */
+export function registrationsText({ fingerprint, hidden }: { fingerprint: string; hidden: readonly string[] }): string {
+  return [fingerprint, ...hidden].join(' ');
+}
+
+/** What {@link registrationsText} has written. */
+export function readRegistrations(text: string | undefined): { fingerprint: string | undefined; hidden: string[] } {
+  const [fingerprint, ...hidden] = text?.split(' ') ?? [];
+  return { fingerprint, hidden };
 }
 
 /** Whether it is one of ours that is being deleted, and held by nobody else any more. */

@@ -7,6 +7,7 @@ import { OPERATION_ANNOTATION, OPERATION_RECONCILE } from '../../shared/names.ts
 import { isDeleting } from '../../shared/status.ts';
 import { ensureAccess } from '../access/access.ts';
 import { markInstalled, markUninstalled } from '../requests/marks.ts';
+import { registersWhatIsInForce } from '../requests/in-force.ts';
 import { rememberRegistrations, removeStrays } from '../requests/strays.ts';
 import { flowPosition, mayBeInstalled } from '../step/flow.ts';
 import { letGo } from '../step/let-go.ts';
@@ -73,8 +74,8 @@ async function resolveInstall(object: ServiceObject, run: Run, before: Marks | u
   if (claim && !('marks' in claim)) return decideAfterAccess(held, { mcp: claim, workload: undefined });
   const access = await ensureAccess(run, held, { namespace: claim?.marks.holder });
   const granted = grantedAccess(access);
-  if (granted && mayHaveStrays(access)) {
-    const stray = await removeStrays(run);
+  if (granted && mayHaveStrays(access) && registersWhatIsInForce(run)) {
+    const stray = await removeStrays(run, granted.marks?.holder, { all: false });
     if (stray) return waitForStray(held, stray);
     await rememberRegistrations(run);
   }

@@ -1,16 +1,22 @@
 import { messageOf } from '../../shared/errors.ts';
 import type { KubeClient } from '../../shared/kube/ports.ts';
-import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import type { KubeObject, KubeObjectOf } from '../../shared/model/kubernetes.ts';
 import { settingsInForce } from '../../shared/kcp/settings.ts';
+import type { Mode } from '../../shared/model/object-key.ts';
+import { registrationsInForceAnnotation } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import type { RuntimeConfig } from '../../shared/provider/types.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from './flow.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
 
 /** The ProviderConfig as one invocation found it. */
-export type ConfigState =
+export type ConfigState = (
   | { readonly state: 'ok'; readonly config: unknown; readonly runtime: RuntimeConfig }
-  | { readonly state: 'unusable'; readonly reason: string; readonly message: string };
+  | { readonly state: 'unusable'; readonly reason: string; readonly message: string }
+) & {
+  /** By mode, the fingerprint of the registrations of whoever leads it. */
+  readonly inForce?: Readonly<Partial<Record<Mode, string>>>;
+};
 
 const NO_CONFIG: ConfigState = {
   state: 'ok',
@@ -29,8 +35,10 @@ export async function readProviderConfig(platform: KubeClient, provider: Provide
       reason: REASON.noProviderConfig,
       message: `No ${type.kind} named ${provider.name} (${type.plural}.${type.group}) on the platform cluster; create it`,
     };
+  const inForce = registrationsInForce(object);
   if (isDeleting(object))
     return {
+      inForce,
       state: 'unusable',
       reason: REASON.providerConfigDeleting,
       message: `${type.kind} ${provider.name} is marked for deletion; create it again once it is gone`,
@@ -38,8 +46,16 @@ export async function readProviderConfig(platform: KubeClient, provider: Provide
   try {
     const { config, runtime } = provider.config.parse(object);
     // Others that are wanted already wait until nothing is served by these.
-    return { state: 'ok', config, runtime: { ...runtime, kcp: settingsInForce(object) ?? runtime.kcp } };
+    return { inForce, state: 'ok', config, runtime: { ...runtime, kcp: settingsInForce(object) ?? runtime.kcp } };
   } catch (error) {
-    return { state: 'unusable', reason: REASON.invalidProviderConfig, message: messageOf(error) };
+    return { inForce, state: 'unusable', reason: REASON.invalidProviderConfig, message: messageOf(error) };
   }
+}
+
+function registrationsInForce({ metadata: { annotations = {} } }: KubeObject): Partial<Record<Mode, string>> {
+  const entries = (['standard', 'kcp'] as const).flatMap((mode) => {
+    const value = annotations[registrationsInForceAnnotation(mode)];
+    return value === undefined ? [] : [[mode, value] as const];
+  });
+  return Object.fromEntries(entries);
 }

@@ -31,6 +31,8 @@ export interface Run {
   /** The object is gone, and what is left of it is being removed: there is nobody to tell. */
   readonly gone?: true;
   readonly config: ConfigState;
+  /** The registrations in force for the mode, as the ProviderConfig says; undefined where it does not. */
+  readonly inForce: string | undefined;
   readonly providerNamespace: string;
   /** For debugging: addresses in annotations of AccessRequests replace those in kubeconfigs. */
   readonly localAccess: boolean;

@@ -115,18 +115,48 @@ describe('one object with every kind of registration', () => {
     expect(wide.deletes('cp')).toBe(0);
   });
 
-  test('loses what a newer version of its provider does not register any more', async () => {
+  test('loses nothing by a worker of a version that does not lead, and does not know all of it', async () => {
+    const requests = () =>
+      Promise.all([
+        order('wide--cp--bare', MCP),
+        access('wide--cp--ordered', MCP),
+        access('wide--cp--present', 'wide-requests'),
+      ]);
+    const uids = async () => (await requests()).map((request) => request?.metadata.uid);
+    const before = await uids();
+    await runtime.stop();
+    const leading = await stage.run({ functions: [] });
+    const other = await stage.run({ provider: narrow.provider, bridge: false });
+    await stage.orders.change('cp', 'two');
+    await stage.orders.untilReady('cp');
+    expect(narrow.installs('cp')).toBeGreaterThan(0);
+    expect(await uids()).toEqual(before);
+    expect((await requests()).map((request) => request?.metadata.deletionTimestamp)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    await Promise.all([leading.stop(), other.stop()]);
+    runtime = await stage.run();
+  });
+
+  test('loses what the version that leads does not register any more', async () => {
     const kept = [await access('wide--cp--mcp', MCP), await access('wide--cp--x', UUID)].map(
       (one) => one?.metadata.uid,
     );
     await runtime.stop();
+    const installs = narrow.installs('cp');
     runtime = await stage.run({ provider: narrow.provider });
     await eventually('withdrawn registrations have nothing left', async (seen) => {
-      const left = [await access('wide--cp--ordered', MCP), await order('wide--cp--bare', MCP)];
+      const left = [
+        await access('wide--cp--ordered', MCP),
+        await order('wide--cp--bare', MCP),
+        await access('wide--cp--present', 'wide-requests'),
+      ];
       seen(left);
       return left.every((request) => request === undefined);
     });
-    await eventually('the new version has installed', () => narrow.installs('cp') > 0);
+    await eventually('the new version has installed', () => narrow.installs('cp') > installs);
     await stage.orders.until('cp', 'Ready', ({ status }) => status?.phase === 'Ready');
     const now = [await access('wide--cp--mcp', MCP), await access('wide--cp--x', UUID)].map((one) => one?.metadata.uid);
     expect(now).toEqual(kept);

@@ -57,7 +57,10 @@ function clustersOf(ctx: ProbeContext) {
   return [ctx.mcp, ...Object.values(ctx.clusters)].map(({ client }) => client);
 }
 
-/** The next version of the same provider: one registration less, and no access to another one any more. */
+/**
+ * Another version of the same provider: two registrations less, one of them in a namespace that no other one is in, and no
+ * access to another one any more.
+ */
 export const narrow = probe('wide', {
   controllerName: 'Wide',
   finalizer: FINALIZER,
@@ -69,11 +72,6 @@ export const narrow = probe('wide', {
         namespace: requestNamespaces.mcp,
       }),
       extra: newCluster({ cluster: { purpose: 'workload' }, suffix: 'x', access: MANAGE_CONFIG_MAPS }),
-      present: existingCluster({
-        cluster: { name: 'onboarding', namespace: SYSTEM_NAMESPACE },
-        namespace: 'wide-requests',
-        access: MANAGE_CONFIG_MAPS,
-      }),
     },
   },
 });

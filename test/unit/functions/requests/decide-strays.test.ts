@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideStrays } from '../../../../functions/requests/decide-strays.ts';
 import type { KubeObject } from '../../../../shared/model/kubernetes.ts';
-import { OBJECT_ANNOTATION } from '../../../../shared/names.ts';
+import { OBJECT_ANNOTATION, WANTED_UNDER_ANNOTATION } from '../../../../shared/names.ts';
 import { ANNOTATION, KEY, metadata, OWNER, wanted } from './registration.ts';
 
 describe('what a registration left behind', () => {
@@ -32,5 +32,22 @@ describe('what a registration left behind', () => {
       { kind: 'ClusterRequest', identity: { name: 'foo--a--x' } },
     ]);
     expect(decideStrays(KEY, [wanted({ ordersCluster: true })], found)).toEqual([]);
+  });
+
+  test('is not what somebody with other registrations wants who does not lead yet', () => {
+    const found = {
+      accessRequests: ['now', 'before', undefined].map((under, index) =>
+        named(`foo--a--${index}`, {
+          annotations: {
+            [OBJECT_ANNOTATION]: ANNOTATION,
+            ...(under === undefined ? {} : { [WANTED_UNDER_ANNOTATION]: under }),
+          },
+        }),
+      ),
+      clusterRequests: [],
+    };
+    const names = (inForce?: string) => decideStrays(KEY, [], found, inForce).map(({ identity }) => identity.name);
+    expect(names('now')).toEqual(['foo--a--1', 'foo--a--2']);
+    expect(names()).toEqual(['foo--a--0', 'foo--a--1', 'foo--a--2']);
   });
 });

@@ -159,7 +159,7 @@ test('a cluster of its own is ordered with its spec, and needs no access', () =>
 });
 
 describe('what an object was served with', () => {
-  const registrations = { fingerprint: 'now', fresh: true };
+  const registrations = { fingerprint: 'now', hidden: [], fresh: true };
   const verdictWith = (value: string | undefined) => {
     const annotations = { [OBJECT_ANNOTATION]: ANNOTATION, ...(value ? { [REGISTRATIONS_ANNOTATION]: value } : {}) };
     const request = accessRequest({ metadata: metadata({ annotations }), status: granted });
@@ -172,6 +172,21 @@ describe('what an object was served with', () => {
       JSON.stringify(decide(wanted({ registrations: { ...registrations, fresh } }), undefined, reference));
     expect(made(true)).toContain(REGISTRATIONS_ANNOTATION);
     expect(made(false)).not.toContain(REGISTRATIONS_ANNOTATION);
+  });
+
+  test('names what labels would not lead to, before that is ordered, and until it is removed', () => {
+    const hidden = ['elsewhere/foo--a--y*'];
+    const patched = (value: string | undefined) => {
+      const annotations = { [OBJECT_ANNOTATION]: ANNOTATION, ...(value ? { [REGISTRATIONS_ANNOTATION]: value } : {}) };
+      const request = accessRequest({ metadata: metadata({ annotations }), status: granted });
+      const action = decide(wanted({ registrations: { ...registrations, hidden } }), request);
+      return action.do === 'patch-access-request' ? action.patch : undefined;
+    };
+    const patch = (value: string) => ({ metadata: { annotations: { [REGISTRATIONS_ANNOTATION]: value } } });
+    expect(patched('before')).toMatchObject(patch('before elsewhere/foo--a--y*'));
+    expect(patched('before old/foo--a--z')).toMatchObject(patch('before old/foo--a--z elsewhere/foo--a--y*'));
+    expect(patched(undefined)).toMatchObject(patch('unknown elsewhere/foo--a--y*'));
+    expect(patched('now elsewhere/foo--a--y*')).toBeUndefined();
   });
 
   test('is compared with what it is served with now', () => {
