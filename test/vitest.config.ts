@@ -13,8 +13,8 @@ const REDIS_ONLY = [
 /** Real servers on a shared machine: where nobody can look at a failure, it has to happen twice. */
 const retry = process.env['CI'] ? 1 : 0;
 
-/** Longer than a wait takes at most (`support/wait.ts`), so that what it says is what a failure shows. */
-const slow = { pool: 'forks', retry, testTimeout: 120_000, hookTimeout: 180_000 } as const;
+/** Much longer than a wait takes at most (`support/wait.ts`), so that what it says is what a failure shows. */
+const slow = { pool: 'forks', retry, testTimeout: 300_000, hookTimeout: 300_000 } as const;
 
 /** `unit` needs nothing but Node, `queue` a redis-server; `real` starts real control planes (see `control-planes/`). */
 export default defineConfig({
