@@ -9,6 +9,8 @@ export interface KnownObjects {
   /** False while there is nothing to follow, e.g. without kcp settings. */
   runs(mode: Mode): boolean;
   knows(key: ObjectKey): boolean;
+  /** The object that has the name now, be it another incarnation than that of the key. */
+  now(key: ObjectKey): ObjectKey | undefined;
   /** Whether all objects of a mode were listed once, so that one that is not known is not there. */
   listed(mode: Mode): boolean;
   /** The standard mode's object to which this ClusterRequest gives its control plane. */
@@ -42,8 +44,16 @@ export class FollowedObjects implements KnownObjects, Part {
   }
 
   knows(key: ObjectKey): boolean {
+    return this.now(key)?.uid === key.uid;
+  }
+
+  now(key: ObjectKey): ObjectKey | undefined {
     const id = `${key.namespace}/${key.name}`;
-    return this.#of(key.mode).some(({ seen }) => seen.find(key.cluster, id)?.uid === key.uid);
+    for (const watch of this.#of(key.mode)) {
+      const found = watch.seen.find(key.cluster, id);
+      if (found) return watch.keyOf(found);
+    }
+    return undefined;
   }
 
   listed(mode: Mode): boolean {

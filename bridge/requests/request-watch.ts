@@ -7,7 +7,7 @@ import type { WatchTuning } from '../tuning.ts';
 import type { Heard } from '../watch/decision.ts';
 import { KindWatch, subjectOf } from '../watch/kind-watch.ts';
 import type { Change } from '../watch/seen.ts';
-import { objectOfRequest } from './object-of-request.ts';
+import { objectsOfRequest } from './object-of-request.ts';
 import { requestRelevance } from './request-relevance.ts';
 import { type Request, type SeenRequest, seenRequest } from './seen-requests.ts';
 
@@ -36,9 +36,9 @@ export function requestWatch(options: RequestWatchOptions): KindWatch<Request, S
     const request = subjectOf(change);
     const decision = requestRelevance(change, heard);
     if (!decision.act) return skipped(request, decision.because);
-    const key = objectOfRequest(request, heard, known);
-    if ('because' in key) return skipped(request, key.because);
-    sender.remember({ key, ...decision });
+    const keys = objectsOfRequest(request, heard, known);
+    if ('because' in keys) return skipped(request, keys.because);
+    for (const key of keys) sender.remember({ key, ...decision });
   };
   return new KindWatch<Request, SeenRequest>({
     ...options,

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { ControlPlaneIndex } from '../../../../bridge/objects/control-plane-index.ts';
 import type { KnownObjects } from '../../../../bridge/objects/followed.ts';
 import { nextInWorkspace, type SeenObject } from '../../../../bridge/objects/seen-objects.ts';
-import { objectOfRequest } from '../../../../bridge/requests/object-of-request.ts';
+import { objectsOfRequest } from '../../../../bridge/requests/object-of-request.ts';
 import { SecretIndex } from '../../../../bridge/requests/secret-index.ts';
 import { Seen } from '../../../../bridge/watch/seen.ts';
 import type { SeenRequest } from '../../../../bridge/requests/seen-requests.ts';
+import type { ObjectKey } from '../../../../shared/model/object-key.ts';
 import { mcpNamespace } from '../../../../shared/names.ts';
 
 const object = (group: string, id: string, uid = id): SeenObject => ({
@@ -35,28 +36,35 @@ const known = (fields: Partial<KnownObjects> = {}): KnownObjects => ({
   runs: () => true,
   listed: () => true,
   knows: () => false,
+  now: () => undefined,
   ofControlPlane: () => undefined,
   ...fields,
 });
 
 describe('the object that a request concerns', () => {
   test('is named by its annotation, and told even if it is not known', () => {
-    expect(objectOfRequest(request(OWNER), 'watch', known())).toMatchObject({ cluster: '2abc', uid: 'u1' });
+    expect(objectsOfRequest(request(OWNER), 'watch', known())).toMatchObject([{ cluster: '2abc', uid: 'u1' }]);
   });
 
   test('is not told while its mode does not run', () => {
-    expect(objectOfRequest(request(OWNER), 'watch', known({ runs: (mode) => mode === 'standard' }))).toEqual({
+    expect(objectsOfRequest(request(OWNER), 'watch', known({ runs: (mode) => mode === 'standard' }))).toEqual({
       because: 'ModeNotRunning',
     });
   });
 
   test('is told after a start only if it was looked at before the request was listed', () => {
-    expect(objectOfRequest(request(OWNER), 'first-list', known())).toEqual({ because: 'NoSuchObject' });
-    expect(objectOfRequest(request(OWNER), 'first-list', known({ knows: () => true }))).toMatchObject({ uid: 'u1' });
+    expect(objectsOfRequest(request(OWNER), 'first-list', known())).toEqual({ because: 'NoSuchObject' });
+    expect(objectsOfRequest(request(OWNER), 'first-list', known({ knows: () => true }))).toMatchObject([{ uid: 'u1' }]);
+  });
+
+  test('is also the one that has its name by now, which may wait for the request to go', () => {
+    const now = (key: ObjectKey) => ({ ...key, uid: 'u2' });
+    expect(objectsOfRequest(request(OWNER), 'watch', known({ now }))).toMatchObject([{ uid: 'u1' }, { uid: 'u2' }]);
+    expect(objectsOfRequest(request(OWNER), 'watch', known({ now: (key) => key }))).toMatchObject([{ uid: 'u1' }]);
   });
 
   test("is found by the control plane's ClusterRequest", () => {
-    expect(objectOfRequest(request(undefined), 'watch', known())).toEqual({ because: 'NoSuchObject' });
+    expect(objectsOfRequest(request(undefined), 'watch', known())).toEqual({ because: 'NoSuchObject' });
   });
 });
 
