@@ -28,6 +28,16 @@ export default defineConfig({
         root,
         test: {
           ...slow,
+          name: 'slow',
+          include: ['slow/**/*.test.ts'],
+          globalSetup: ['support/global-setup.ts'],
+          maxWorkers: 1,
+        },
+      },
+      {
+        root,
+        test: {
+          ...slow,
           name: 'real',
           include: ['integration/**/*.test.ts', 'e2e/**/*.test.ts'],
           exclude: REDIS_ONLY,

@@ -10,13 +10,21 @@ const CATALOGUE = 'shared/events/catalogue.ts';
  * @returns its root, for `startServiceProcess`
  */
 export function nextVersion(folder: string, event: string): string {
+  return mutant(folder, { file: CATALOGUE, from: `\${PREFIX}${event}.v1`, to: `\${PREFIX}${event}.v2` });
+}
+
+/**
+ * A copy of the sources in which one place is another.
+ * @returns its root, for `startServiceProcess`
+ */
+export function mutant(folder: string, { file, from, to }: { file: string; from: string; to: string }): string {
   const left = new Set(['node_modules', '.git']);
   cpSync(ROOT, folder, { recursive: true, filter: (path) => !left.has(basename(path)) });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const file = join(folder, CATALOGUE);
-  const before = readFileSync(file, 'utf8');
-  const after = before.replace(`\${PREFIX}${event}.v1`, `\${PREFIX}${event}.v2`);
-  if (after === before) throw new Error(`${CATALOGUE} has no ${event}.v1`);
-  writeFileSync(file, after);
+  const path = join(folder, file);
+  const before = readFileSync(path, 'utf8');
+  const after = before.replace(from, () => to);
+  if (after === before) throw new Error(`${file} has no ${from}`);
+  writeFileSync(path, after);
   return folder;
 }

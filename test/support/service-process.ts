@@ -8,6 +8,8 @@ import { PROVIDER_NAMESPACE } from './service.ts';
 
 export const JOURNAL_FILE = 'JOURNAL_FILE';
 export const HOLD_FOLDER = 'HOLD_FOLDER';
+/** How long a call of the provider takes beside its work. */
+export const CALL_MS = 'CALL_MS';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const COMMAND = join(ROOT, 'deploy', 'command', 'main.ts');

@@ -89,8 +89,7 @@ export const foo = defineProvider({
     const name = configMapName(ctx.identity);
     const onWorkload = { name: `${name}-wl`, namespace: NAMESPACE };
     const gone = await Promise.all([
-      // A workspace on its way out takes its content with it.
-      ctx.mcp ? uninstall(ctx.mcp.client, name) : true,
+      uninstall(ctx.mcp.client, name),
       ctx.workload ? removeOwned(ctx.workload.client, CONFIG_MAPS, onWorkload, ctx.owner) : true,
     ]);
     return gone.every(Boolean) ? undefined : { requeueAfter: '1s' };
