@@ -15,7 +15,7 @@ export interface WatchTarget<T extends KubeObject, Digest> {
 
 /** What one watch tells while it lives. */
 export interface WatchListener<Digest> {
-  /** The server said something, if only that it is alive. */
+  /** The server said something, if only that it has taken the request, or is alive. */
   heard(): void;
   replaced(items: readonly Digest[]): void;
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: Digest): void;
@@ -57,7 +57,8 @@ export async function watchOnce<T extends KubeObject, Digest>(
   const { position, timeoutSeconds, signal } = options;
   let initial: Digest[] | undefined = position === undefined ? [] : undefined;
   const start = position === undefined ? { sendInitialEvents: true } : { resourceVersion: position };
-  for await (const event of client.watch<T>(type, { ...selection, ...start, timeoutSeconds, signal })) {
+  const opened = (): void => listener.heard();
+  for await (const event of client.watch<T>(type, { ...selection, ...start, timeoutSeconds, signal, opened })) {
     if (signal.aborted) break;
     listener.heard();
     if (event.type === 'ERROR') return errorEvent(event);

@@ -150,6 +150,7 @@ export class HttpKubeClient implements KubeClient {
     });
     const response = await send(this.#transport, request);
     if (response.statusCode !== 200) throw await failureOf(request, response);
+    options.opened?.();
     let rest = '';
     response.body.setEncoding('utf8');
     for await (const chunk of response.body as AsyncIterable<string>) {

@@ -18,6 +18,8 @@ export interface WatchOptions extends Omit<ListOptions, 'pageSize' | 'atMost'> {
   sendInitialEvents?: boolean;
   timeoutSeconds?: number;
   signal: AbortSignal;
+  /** The server has taken the request; there may be nothing to tell for a while. */
+  opened?: () => void;
 }
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';

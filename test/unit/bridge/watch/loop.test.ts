@@ -17,7 +17,7 @@ let queries: URLSearchParams[];
 let heard: string[];
 let loop: WatchLoop<{ metadata: { name: string } }, string>;
 
-const tuning = { ...DEFAULT_WATCH_TUNING, backoffFirstMs: 5, backoffLimitMs: 20, silenceLimitMs: 150, openGraceMs: 50 };
+const tuning = { ...DEFAULT_WATCH_TUNING, backoffFirstMs: 5, backoffLimitMs: 20, silenceLimitMs: 150 };
 
 const line = (type: string, name: string, resourceVersion: string, more: object = {}): string =>
   `${JSON.stringify({ type, object: { metadata: { name, resourceVersion }, ...more } })}\n`;
@@ -181,6 +181,55 @@ describe('a watch', () => {
     expect(position(queries[3])).toBe('5');
   });
 
+  test.each<[string, Answer]>([
+    ['falls silent before the list is whole', says(line('ADDED', 'a', '1'))],
+    ['says nothing at all', says()],
+    ['ends in good order before the list is whole', saysAndEnds(line('ADDED', 'a', '1'))],
+    [
+      'goes on for ever with changes and bookmarks of an older kind',
+      (response) => {
+        response.writeHead(200);
+        const timer = setInterval(() => response.write(line('MODIFIED', 'a', '1')), 20);
+        response.on('close', () => clearInterval(timer));
+      },
+    ],
+  ])('lists in pages where the streaming list %s, twice, and says why meanwhile', async (_, neverWhole) => {
+    answers = [neverWhole, neverWhole, page, page, says(line('ADDED', 'c', '6'))];
+    loop.start();
+    await requests(2);
+    expect(loop.state.synced).toBe(false);
+    expect(loop.state.lastError).toContain('the list was not whole');
+    await until(() => heard.length === 2);
+    expect(heard).toEqual(['all: a b', 'ADDED c']);
+    expect(queries.slice(0, 2).map(position)).toEqual(['list', 'list']);
+    expect(position(queries[4])).toBe('5');
+    expect(loop.state).toMatchObject({ synced: true, connected: true, lastError: undefined });
+  });
+
+  test('that lists again and hears no end of it is not taken for connected', async () => {
+    answers = [
+      saysAndEnds(listEnd('3'), errorEvent(410)),
+      says(line('ADDED', 'a', '4')),
+      says(line('ADDED', 'a', '4')),
+    ];
+    loop.start();
+    await until(() => !loop.state.connected);
+    expect(queries).toHaveLength(2);
+    expect(heard).toEqual(['all: ']);
+  });
+
+  test('that goes on from a position is connected once the server has taken it, and not before', async () => {
+    const open: ServerResponse[] = [];
+    answers = [saysAndEnds(listEnd('3')), (response) => response.destroy(), (response) => void open.push(response)];
+    loop.start();
+    await requests(3);
+    // Longer than a server may take to refuse.
+    await sleep(100);
+    expect(loop.state.lastError).not.toBe(undefined);
+    open[0]?.writeHead(200).flushHeaders();
+    await until(() => loop.state.lastError === undefined);
+  });
+
   test('survives a fault in handling one object', async () => {
     answers = [says(listEnd('3'), line('ADDED', 'poison', '4'), line('ADDED', 'b', '5'))];
     loop.start();
@@ -211,7 +260,8 @@ describe('a server that cannot be read', () => {
     'with %i deletes nothing: the sink hears nothing until it can be read',
     async (status) => {
       const refusals = Array.from({ length: 3 }, () => refuses(status));
-      answers = [saysAndEnds(line('ADDED', 'a', '1'), listEnd('2')), ...refusals];
+      const whole = says(line('ADDED', 'a', '1'), listEnd('2'));
+      answers = [saysAndEnds(line('ADDED', 'a', '1'), listEnd('2')), ...refusals, whole];
       loop.start();
       await until(() => !loop.state.connected);
       expect(heard).toEqual(['all: a']);
