@@ -12,6 +12,7 @@ import { BUSY_RETRY_SECONDS, SERVER_LOOK_MS } from '../tuning.ts';
 import type { TokenFile } from './bearer.ts';
 import type { DeliveredStep, Invoke } from './deliver.ts';
 import { NO_EVENT, takeEventBodies } from './event-bodies.ts';
+import { listenOn } from './listen.ts';
 import { plainFastify } from './plain-fastify.ts';
 import { serveProbes } from './probes.ts';
 import { ServerHold } from './server-hold.ts';
@@ -127,7 +128,7 @@ function send(reply: FastifyReply, outcome: Outcome, event: Pick<ServiceEvent, '
 function server(app: FastifyInstance, working: ReadonlyMap<string, unknown>, drain: () => void): FunctionServer {
   return {
     async listen({ host, port }) {
-      await app.listen({ host, port });
+      await listenOn(app, { host, port });
       const address = app.server.address();
       return typeof address === 'object' ? (address?.port ?? port) : port;
     },
