@@ -7,7 +7,13 @@ export type WatchEnd =
   /** Nothing came for longer than a server stays silent, or the initial events went on for longer than that. */
   | { readonly kind: 'silent' }
   /** By an answer, or by an `ERROR` event inside a 200. `status` is 0 where there was none: a connection was lost. */
-  | { readonly kind: 'refused'; readonly status: number; readonly message: string };
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly message: string;
+      /** The server wants to be left alone for so long. */
+      readonly retryAfterMs?: number | undefined;
+    };
 
 export interface NextTry {
   /** Forget the position and list everything again; otherwise go on from where the watch was. */

@@ -31,6 +31,8 @@ export class WatchLoop<T extends KubeObject, Digest> {
   #listInPages = false;
   #unfinished = 0;
   #failures = 0;
+  /** The server wants to be left alone: until then it is not followed. */
+  #paused = false;
   #synced = false;
   #lastError: string | undefined;
   #started = false;
@@ -44,7 +46,7 @@ export class WatchLoop<T extends KubeObject, Digest> {
   }
 
   get state(): WatchState {
-    return { synced: this.#synced, connected: this.#failures < 2, lastError: this.#lastError };
+    return { synced: this.#synced, connected: this.#failures < 2 && !this.#paused, lastError: this.#lastError };
   }
 
   start(): void {
@@ -74,7 +76,10 @@ export class WatchLoop<T extends KubeObject, Digest> {
       if (next.relist) this.#position = undefined;
       if (next.listInPages) this.#listInPages = true;
       if (livedMs >= this.#tuning.healthyAfterMs) this.#backoff.reset();
-      if (next.wait) await sleep(this.#backoff.next(), undefined, { signal }).catch(() => undefined);
+      const askedMs = (end.kind === 'refused' && end.retryAfterMs) || 0;
+      this.#paused = askedMs > 0;
+      if (next.wait) await sleep(Math.max(askedMs, this.#backoff.next()), undefined, { signal }).catch(() => undefined);
+      this.#paused = false;
     }
   }
 

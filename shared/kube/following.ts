@@ -1,6 +1,7 @@
 import { equal } from '../model/json.ts';
 import { ROTATION_CHECK_MS } from '../tuning.ts';
 import { HttpKubeClient } from './client.ts';
+import { type PacedTransport, Pauses } from './pauses.ts';
 import { agentFor, type TlsSettings, type Transport } from './transport.ts';
 
 /** Where a server is, who it has to be and who we are to it, as it was when that was read. */
@@ -29,6 +30,7 @@ class Following {
   readonly #read: (again: boolean) => Promise<Presented>;
   #current: Presented;
   #dispatcher: Transport['dispatcher'];
+  readonly #pauses = new Pauses();
   #readAt = Date.now();
   #reading: Promise<void> | undefined;
   /** What the server did not take, and what is done about it. */
@@ -41,11 +43,12 @@ class Following {
     this.#read = read;
   }
 
-  transport(): Transport {
+  transport(): PacedTransport {
     if (Date.now() - this.#readAt > ROTATION_CHECK_MS) void this.#refresh(false);
     const used = this.#current;
     return {
       dispatcher: this.#dispatcher,
+      pauses: this.#pauses,
       authorization: () => Promise.resolve(used.authorization),
       address: (asked) => moved(asked, this.#first.server, used.server),
       renew: () => this.#renew(used),

@@ -27,7 +27,7 @@ export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ER
 export interface WatchEvent<T extends KubeObject = KubeObject> {
   type: WatchEventType;
   /** For `ERROR` a `Status` with `code`. */
-  object: T & { code?: number; message?: string };
+  object: T & { code?: number; message?: string; details?: { retryAfterSeconds?: number } };
 }
 
 export interface PatchOptions {
