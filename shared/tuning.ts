@@ -80,6 +80,8 @@ export const PAGE_LENGTH = 2 * 1024 * 1024;
 export const MAX_CLIENTS = 500;
 /** How often a token or certificate that may be replaced is read again. */
 export const ROTATION_CHECK_MS = 60_000;
+/** The same where it could not be read. */
+export const ROTATION_RETRY_MS = 10_000;
 /** A plugin that gives the process its credential is ended after this. */
 export const PLUGIN_TIMEOUT_MS = 20_000;
 /** A rotated Secret, or a shard that came or went, is noticed after this. */
