@@ -9,14 +9,15 @@ import {
 
 /** How a watch is kept alive. */
 export interface WatchTuning {
-  /** Servers send a bookmark about once a minute: one that says nothing for so long is taken for dead. */
+  /**
+   * Servers send a bookmark about once a minute: one that says nothing for so long is taken for dead, as is one whose
+   * initial events have no end by then.
+   */
   readonly silenceLimitMs: number;
   readonly backoffFirstMs: number;
   readonly backoffLimitMs: number;
   /** A watch that lived so long starts again with the first backoff. */
   readonly healthyAfterMs: number;
-  /** A resumed watch may have nothing to say at first: one that wasn't refused for so long counts as connected. */
-  readonly openGraceMs: number;
   /** The server is asked to end a watch after one to two times this long, so that it moves on to other servers. */
   readonly requestTimeoutSeconds: number;
 }
@@ -66,8 +67,6 @@ export const DEFAULT_WATCH_TUNING: WatchTuning = {
   backoffFirstMs: 500,
   backoffLimitMs: 30_000,
   healthyAfterMs: 10_000,
-  // Longer than a client waits for a connection.
-  openGraceMs: 11_000,
   requestTimeoutSeconds: 300,
 };
 
@@ -91,6 +90,8 @@ export const DEFAULT_TUNING: BridgeTuning = {
 export const LISTED_CHECK_MS = 5_000;
 /** A server that ends each watch at once must not be asked in a tight loop. */
 export const SHORTEST_WATCH_MS = 1_000;
+/** So many streaming lists in a row that never become whole, and lists are asked for in pages. */
+export const UNFINISHED_LISTS = 2;
 export const SEND_GRACE_MS = 2_000;
 /** Giving up the lead holds up the end of a process no longer. */
 export const LEAVE_GRACE_MS = 2_000;

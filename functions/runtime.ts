@@ -3,6 +3,7 @@ import { messageOf, RuntimeError } from '../shared/errors.ts';
 import { type FunctionName } from '../shared/events/catalogue.ts';
 import type { ServiceEvent } from '../shared/events/service-event.ts';
 import type { KcpSettings } from '../shared/kcp/settings.ts';
+import { retryAfterMs } from '../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../shared/kube/client.ts';
 import type { ServiceObject } from '../shared/model/kubernetes.ts';
 import { displayKey, type ObjectKey } from '../shared/model/object-key.ts';
@@ -83,7 +84,7 @@ export class FunctionRuntime {
     } catch (error) {
       const message = redact(messageOf(error));
       log.warn({ err: { message } }, 'the object could not be reached');
-      return failed(message);
+      return failed(message, false, retryAfterMs(error));
     } finally {
       clearTimeout(limit);
       this.#holds.delete(hold);

@@ -64,6 +64,11 @@ export const EVENT_STREAM_LENGTH = 1_000;
 /** Requests to API servers. Watches have no limit: see `bridge/tuning.ts`. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
+/** A server that asks to be left alone for a while is, at least and at most so long. */
+export const SHORTEST_PAUSE_MS = 1_000;
+export const LONGEST_PAUSE_MS = 600_000;
+/** Requests of a server for which that is remembered. */
+export const REMEMBERED_PAUSES = 1_000;
 /** To a tenant's workspace, where a tenant's webhook may be in the way: nobody else has to wait for it. */
 export const WORKSPACE_REQUEST_MS = 10_000;
 export const IDLE_CONNECTION_MS = 30_000;
@@ -75,6 +80,8 @@ export const PAGE_LENGTH = 2 * 1024 * 1024;
 export const MAX_CLIENTS = 500;
 /** How often a token or certificate that may be replaced is read again. */
 export const ROTATION_CHECK_MS = 60_000;
+/** The same where it could not be read. */
+export const ROTATION_RETRY_MS = 10_000;
 /** A plugin that gives the process its credential is ended after this. */
 export const PLUGIN_TIMEOUT_MS = 20_000;
 /** A rotated Secret, or a shard that came or went, is noticed after this. */

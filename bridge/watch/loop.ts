@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import { Backoff } from './backoff.ts';
-import { nextTry, type WatchEnd, type WatchState } from './decide-watch.ts';
+import { endProblem, isUnfinished, nextTry, type WatchEnd, type WatchState } from './decide-watch.ts';
 import type { WatchTuning } from '../tuning.ts';
 import { endOf, listInPages, watchOnce, type WatchTarget } from './once.ts';
 
@@ -29,7 +29,10 @@ export class WatchLoop<T extends KubeObject, Digest> {
   #attempt = new AbortController();
   #position: string | undefined;
   #listInPages = false;
+  #unfinished = 0;
   #failures = 0;
+  /** The server wants to be left alone: until then it is not followed. */
+  #paused = false;
   #synced = false;
   #lastError: string | undefined;
   #started = false;
@@ -43,7 +46,7 @@ export class WatchLoop<T extends KubeObject, Digest> {
   }
 
   get state(): WatchState {
-    return { synced: this.#synced, connected: this.#failures < 2, lastError: this.#lastError };
+    return { synced: this.#synced, connected: this.#failures < 2 && !this.#paused, lastError: this.#lastError };
   }
 
   start(): void {
@@ -65,12 +68,18 @@ export class WatchLoop<T extends KubeObject, Digest> {
       const end = await this.#tryOnce();
       if (signal.aborted) return;
       const livedMs = Date.now() - startedAt;
-      const next = nextTry(end, { livedMs, listing: this.#position === undefined });
-      if (end.kind !== 'closed') this.#failed(end, next.relist);
+      const listing = this.#position === undefined;
+      if (isUnfinished(end, listing)) this.#unfinished += 1;
+      const next = nextTry(end, { livedMs, listing, unfinished: this.#unfinished });
+      const problem = endProblem(end, listing);
+      if (problem !== undefined) this.#failed(problem, next.relist);
       if (next.relist) this.#position = undefined;
       if (next.listInPages) this.#listInPages = true;
       if (livedMs >= this.#tuning.healthyAfterMs) this.#backoff.reset();
-      if (next.wait) await sleep(this.#backoff.next(), undefined, { signal }).catch(() => undefined);
+      const askedMs = (end.kind === 'refused' && end.retryAfterMs) || 0;
+      this.#paused = askedMs > 0;
+      if (next.wait) await sleep(Math.max(askedMs, this.#backoff.next()), undefined, { signal }).catch(() => undefined);
+      this.#paused = false;
     }
   }
 
@@ -83,20 +92,23 @@ export class WatchLoop<T extends KubeObject, Digest> {
       attempt.abort();
     };
     let silence: NodeJS.Timeout | undefined;
-    let opened: NodeJS.Timeout | undefined;
     try {
       if (this.#position === undefined && this.#listInPages) await this.#list();
       silence = setTimeout(fallSilent, this.#tuning.silenceLimitMs);
-      opened = setTimeout(() => this.#answered(), this.#tuning.openGraceMs);
       const listener = {
+        // While initial events come nothing is known yet, however many there are.
         heard: () => {
+          if (this.#position === undefined) return;
           silence?.refresh();
           this.#answered();
         },
         replaced: (items: readonly Digest[]) => this.#replaced(items),
         event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', item: Digest) =>
           this.#guarded(() => this.#sink.event(type, item)),
-        reached: (position: string | undefined) => (this.#position = position),
+        reached: (position: string | undefined) => {
+          this.#position = position;
+          listener.heard();
+        },
       };
       const timeoutSeconds = Math.round(this.#tuning.requestTimeoutSeconds * (1 + Math.random()));
       const options = { position: this.#position, timeoutSeconds, signal: attempt.signal };
@@ -105,7 +117,6 @@ export class WatchLoop<T extends KubeObject, Digest> {
       return silent ? { kind: 'silent' } : endOf(error);
     } finally {
       clearTimeout(silence);
-      clearTimeout(opened);
     }
   }
 
@@ -120,6 +131,7 @@ export class WatchLoop<T extends KubeObject, Digest> {
     this.#log.info({ count: items.length }, this.#synced ? 'listed again' : 'listed');
     this.#guarded(() => this.#sink.replaced(items));
     this.#synced = true;
+    this.#unfinished = 0;
   }
 
   /** A fault in handling one object must not blind the bridge to all the others. */
@@ -137,9 +149,9 @@ export class WatchLoop<T extends KubeObject, Digest> {
     this.#lastError = undefined;
   }
 
-  #failed(end: Exclude<WatchEnd, { kind: 'closed' }>, relist: boolean): void {
+  #failed(problem: string, relist: boolean): void {
     this.#failures += 1;
-    this.#lastError = end.kind === 'silent' ? 'the server fell silent' : end.message;
-    this.#log.warn({ problem: this.#lastError, failures: this.#failures, relist }, 'watch interrupted');
+    this.#lastError = problem;
+    this.#log.warn({ problem, failures: this.#failures, relist }, 'watch interrupted');
   }
 }

@@ -1,5 +1,6 @@
 import { messageOf } from '../../shared/errors.ts';
-import { ApiError } from '../../shared/kube/api-error.ts';
+import { ApiError, retryAfterMs } from '../../shared/kube/api-error.ts';
+import { askedPauseMs } from '../../shared/kube/decide-pause.ts';
 import type { KubeClient, ListOptions, WatchEvent } from '../../shared/kube/ports.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
 import type { WatchEnd } from './decide-watch.ts';
@@ -15,7 +16,7 @@ export interface WatchTarget<T extends KubeObject, Digest> {
 
 /** What one watch tells while it lives. */
 export interface WatchListener<Digest> {
-  /** The server said something, if only that it is alive. */
+  /** The server said something, if only that it has taken the request, or is alive. */
   heard(): void;
   replaced(items: readonly Digest[]): void;
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: Digest): void;
@@ -57,7 +58,8 @@ export async function watchOnce<T extends KubeObject, Digest>(
   const { position, timeoutSeconds, signal } = options;
   let initial: Digest[] | undefined = position === undefined ? [] : undefined;
   const start = position === undefined ? { sendInitialEvents: true } : { resourceVersion: position };
-  for await (const event of client.watch<T>(type, { ...selection, ...start, timeoutSeconds, signal })) {
+  const opened = (): void => listener.heard();
+  for await (const event of client.watch<T>(type, { ...selection, ...start, timeoutSeconds, signal, opened })) {
     if (signal.aborted) break;
     listener.heard();
     if (event.type === 'ERROR') return errorEvent(event);
@@ -80,14 +82,21 @@ export async function watchOnce<T extends KubeObject, Digest>(
 export function endOf(error: unknown): WatchEnd {
   const status = error instanceof ApiError ? error.status : 0;
   // An event that can't be parsed would come again from the same position.
-  return { kind: 'refused', status: error instanceof SyntaxError ? 500 : status, message: messageOf(error) };
+  return {
+    kind: 'refused',
+    status: error instanceof SyntaxError ? 500 : status,
+    message: messageOf(error),
+    retryAfterMs: retryAfterMs(error),
+  };
 }
 
 /** A server that doesn't know the parameter and leaves it out. */
 const INITIAL_EVENTS_IGNORED: WatchEnd = { kind: 'refused', status: 422, message: 'sendInitialEvents is ignored' };
 
 function errorEvent({ object }: WatchEvent): WatchEnd {
-  return { kind: 'refused', status: object.code ?? 0, message: object.message ?? 'ERROR event' };
+  const { code = 0, message = 'ERROR event', details } = object;
+  const askedMs = askedPauseMs(code, undefined, details?.retryAfterSeconds, 0);
+  return { kind: 'refused', status: code, message, retryAfterMs: askedMs };
 }
 
 function isEndOfInitialEvents(bookmark: WatchEvent): boolean {

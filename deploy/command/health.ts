@@ -1,3 +1,4 @@
+import { listenOn } from '../../functions/host/listen.ts';
 import { plainFastify } from '../../functions/host/plain-fastify.ts';
 import { type ProbeOptions, serveProbes } from '../../functions/host/probes.ts';
 import { parseBindAddress } from './bind-address.ts';
@@ -12,6 +13,6 @@ export async function serveHealth(address: string, options: ProbeOptions): Promi
   if (!bind) return undefined;
   const server = plainFastify();
   serveProbes(server, options);
-  await server.listen(bind);
+  await listenOn(server, bind);
   return { close: () => server.close() };
 }

@@ -2,6 +2,7 @@ import type { Server } from 'node:https';
 import { join } from 'node:path';
 import type { FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
+import { listenOn } from '../../functions/host/listen.ts';
 import { plainFastify } from '../../functions/host/plain-fastify.ts';
 import { messageOf, RuntimeError } from '../../shared/errors.ts';
 import { pairProblem } from '../../shared/kube/pem.ts';
@@ -85,7 +86,7 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
     });
   server.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   if (publish) servePublish(server, publish);
-  await server.listen(bind);
+  await listenOn(server, bind);
   let problem: string | undefined;
   const look = (files: CertificateFiles): void => {
     try {

@@ -6,6 +6,7 @@ import { attend, type AttendedOptions, checkAttended } from './attend.ts';
 import { startRuntime } from './compose.ts';
 import { createMetrics } from './metrics.ts';
 import { openOnboarding } from './onboarding.ts';
+import { followReach } from './reach.ts';
 import { functionSettings, jobSettings, redisSettings } from './settings.ts';
 import { setUp } from './setup.ts';
 import { leaseTimes } from './workers.ts';
@@ -50,10 +51,17 @@ export async function run(parts: Parts, options: RunOptions): Promise<void> {
     log,
   });
   metrics.watch(running.stats);
-  const problems = (): string[] => [...files.problems(), ...onboarding.problems(), ...running.ready()];
+  const reach = followReach({ provider, platform, onboarding, namespace: env.POD_NAMESPACE });
+  const problems = (): string[] => [
+    ...files.problems(),
+    ...onboarding.problems(),
+    ...reach.problems(),
+    ...running.ready(),
+  ];
   const publish = options.publishEndpoint ? { provider: provider.name, publish: running.publish } : undefined;
   await attend(options, { provider: provider.name, platform, metrics, publish, problems, log });
   onboarding.stop();
+  reach.stop();
   await running.stop();
   log.info('stopped');
 }

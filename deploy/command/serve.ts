@@ -4,6 +4,7 @@ import type { FunctionName } from '../../shared/events/catalogue.ts';
 import { parseBindAddress } from './bind-address.ts';
 import { AccessReviews, detailsFor } from './metrics-access.ts';
 import { openOnboarding } from './onboarding.ts';
+import { followReach } from './reach.ts';
 import { concurrencyOf, functionSettings } from './settings.ts';
 import { type CommonOptions, setUp } from './setup.ts';
 import { tokenFile } from './token-file.ts';
@@ -34,6 +35,7 @@ export async function serve(functionName: FunctionName, options: ServeOptions): 
     ...functionSettings(env),
     log,
   });
+  const reach = followReach({ provider, platform, onboarding, namespace: env.POD_NAMESPACE });
   const server = createFunctionServer({
     provider: provider.name,
     functionName,
@@ -41,7 +43,9 @@ export async function serve(functionName: FunctionName, options: ServeOptions): 
     concurrency: concurrencyOf(env, functionName),
     holdMs: env.RUN_LIMIT,
     token,
-    problems: () => [...files.problems(), ...onboarding.problems()],
+    // Objects of a kcp workspace have nothing to do with the onboarding cluster.
+    problems: (mode) => [...files.problems(), ...(mode === 'kcp' ? [] : onboarding.problems())],
+    lacks: reach.problems,
     mayReadDetails: detailsFor(new AccessReviews(platform)),
     log,
   });
@@ -50,6 +54,7 @@ export async function serve(functionName: FunctionName, options: ServeOptions): 
   await toldToEnd();
   log.info({ running: server.running }, 'stopping');
   onboarding.stop();
+  reach.stop();
   server.drain();
   const patience = setTimeout(() => runtime.shutdown(), SHUTDOWN_PATIENCE_MS);
   await server.close();

@@ -1,5 +1,8 @@
 /** Every number that tunes the command, with its unit. */
 
+/** How often each API server is asked whether it answers, and how long that may take: found within 20 s. */
+export const REACH_LOOK_MS = 10_000;
+export const REACH_LIMIT_MS = 10_000;
 export const ONBOARDING_RETRY_MS = 5_000;
 /** How long running invocations may go on at shutdown before they are told to end, and when nobody waits any more. */
 export const SHUTDOWN_PATIENCE_MS = 5_000;

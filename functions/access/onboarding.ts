@@ -46,8 +46,9 @@ export function onboardingRequestName(
 }
 
 /**
- * Orders access to the onboarding cluster through the platform cluster, waits until it is granted, and follows the
- * Secret when its token is rotated. Names and labels are those of `clusteraccess.Manager` of the Go library.
+ * Orders access to the onboarding cluster through the platform cluster, waits until it is granted, and follows it: when
+ * the token in its Secret is rotated, when it is granted anew (another Secret, server or authority), and when it is taken
+ * away, in which case it is ordered again. Names and labels are those of `clusteraccess.Manager` of the Go library.
  * @param namespace the provider's own namespace on the platform cluster
  * @param localAccess for debugging: take the cluster's address from the request's annotation, where it has one
  */
@@ -90,16 +91,29 @@ export async function orderOnboardingAccess(
     const local = localAccess ? localAddresses(access.metadata.annotations, [], false) : undefined;
     return { secret: status.secretRef.name, address: local?.client };
   };
-  for (let told = false; ;) {
+  const request = `${namespace}/${name}`;
+  let told = false;
+  const read = async (): Promise<ClusterCredentials | undefined> => {
     const granted = await order();
     if (granted) {
-      const client = await clientForRotating(() => readCredentials(platform, granted.secret, namespace));
-      return granted.address === undefined ? client : client.at(granted.address);
+      told = false;
+      const credentials = await readCredentials(platform, granted.secret, namespace);
+      return granted.address === undefined ? credentials : { ...credentials, server: granted.address };
     }
-    if (!told) log.info({ request: `${namespace}/${name}` }, 'waiting for access to the onboarding cluster');
+    if (!told) log.info({ request }, 'waiting for access to the onboarding cluster');
     told = true;
-    await sleep(ONBOARDING_POLL_MS, undefined, { signal });
-  }
+    return undefined;
+  };
+  let first = await read();
+  for (; !first; first = await read()) await sleep(ONBOARDING_POLL_MS, undefined, { signal });
+  const begin = first;
+  let begun = false;
+  return clientForRotating(async () => {
+    const credentials = begun ? await read() : begin;
+    begun = true;
+    if (!credentials) throw new RuntimeError('NOT_READY', `AccessRequest ${request} is not granted any more`);
+    return credentials;
+  });
 }
 
 async function readCredentials(platform: KubeClient, name: string, namespace: string): Promise<ClusterCredentials> {

@@ -6,6 +6,7 @@ import { httpEvent } from '../../shared/events/http-event.ts';
 import { again, failed, lost, type Outcome } from '../../shared/events/outcome.ts';
 import { fromReply } from '../../shared/events/reply.ts';
 import type { ServiceEvent } from '../../shared/events/service-event.ts';
+import { askedPauseMs } from '../../shared/kube/decide-pause.ts';
 import { CALL_GRACE_MS } from '../../shared/tuning.ts';
 import { BUSY_PATIENCE_MS, BUSY_RETRY_SECONDS, COLD_START_LIMIT_MS } from '../tuning.ts';
 import type { Hold } from '../step/hold.ts';
@@ -61,7 +62,7 @@ async function dispatched(
     const answer = await post(event, hold, agent, options);
     if ('kind' in answer) return answer;
     // Nothing was begun. It keeps its place here for a while; then others get their turn.
-    if (hold.signal.aborted || options.stop?.aborted || performance.now() > end)
+    if (hold.signal.aborted || options.stop?.aborted || performance.now() + answer.retryMs > end)
       return again(answer.retryMs, answer.problem);
     options.log.debug({ problem: answer.problem }, 'the function is busy; asked again');
     await sleep(answer.retryMs, undefined, { signal: hold.signal }).catch(() => undefined);
@@ -111,7 +112,7 @@ async function post(
   }
   if (statusCode === 429 || statusCode === 503)
     return {
-      retryMs: retryAfterMs(headers['retry-after']),
+      retryMs: askedPauseMs(statusCode, headers['retry-after'], undefined, Date.now()) ?? BUSY_RETRY_SECONDS * 1_000,
       problem: `${address}: ${statusCode} ${body.slice(0, 200)}`,
     };
   const message = `${address}: ${statusCode} ${body.slice(0, 200)}`;
@@ -124,9 +125,4 @@ async function post(
 function neverSent(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'UND_ERR_CONNECT_TIMEOUT';
-}
-
-function retryAfterMs(header: string | string[] | undefined): number {
-  const seconds = Number(header);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : BUSY_RETRY_SECONDS * 1_000;
 }

@@ -6,12 +6,13 @@ import { contentMode, MAX_EVENT_BYTES, parseHttpEvent } from '../../shared/event
 import { again, done, failed, type Outcome } from '../../shared/events/outcome.ts';
 import { toReply } from '../../shared/events/reply.ts';
 import type { ServiceEvent } from '../../shared/events/service-event.ts';
-import { formatObjectKey } from '../../shared/model/object-key.ts';
+import { formatObjectKey, type Mode } from '../../shared/model/object-key.ts';
 import { UNKNOWN_VERSION_RETRY_MS } from '../../shared/tuning.ts';
 import { BUSY_RETRY_SECONDS, SERVER_LOOK_MS } from '../tuning.ts';
 import type { TokenFile } from './bearer.ts';
 import type { DeliveredStep, Invoke } from './deliver.ts';
 import { NO_EVENT, takeEventBodies } from './event-bodies.ts';
+import { listenOn } from './listen.ts';
 import { plainFastify } from './plain-fastify.ts';
 import { serveProbes } from './probes.ts';
 import { ServerHold } from './server-hold.ts';
@@ -27,8 +28,10 @@ export interface ServerOptions {
   holdMs: number;
   /** Who may send; undefined: who reaches the address. */
   token?: TokenFile | undefined;
-  /** Why the function can't work at the moment; empty when it can. */
-  problems?: () => readonly string[];
+  /** Why the function can't work on objects of that mode at the moment, or on any; empty when it can. */
+  problems?: (mode?: Mode) => readonly string[];
+  /** What `/readyz` says besides: something that some objects need. Events are taken all the same. */
+  lacks?: () => readonly string[];
   /** Whether who comes with that `Authorization` header may read them at `/readyz`. Undefined: nobody. */
   mayReadDetails?: ((authorization: string) => Promise<boolean>) | undefined;
   onStep?: (step: DeliveredStep) => void;
@@ -53,12 +56,12 @@ export interface FunctionServer {
  * with `Retry-After`, and then nothing was done. `GET /healthz` and `/readyz` are for probes.
  */
 export function createFunctionServer(options: ServerOptions): FunctionServer {
-  const { functionName, concurrency, problems = () => [], token, log } = options;
+  const { functionName, concurrency, problems = () => [], lacks = () => [], token, log } = options;
   const app = plainFastify({ forceCloseConnections: 'idle' });
   const working = new Map<string, ServerHold>();
   let draining = false;
   takeEventBodies(app);
-  serveProbes(app, { ...options, problems: () => (draining ? ['ending'] : problems()) });
+  serveProbes(app, { ...options, problems: () => (draining ? ['ending'] : [...problems(), ...lacks()]) });
 
   const refuse = (reply: FastifyReply, status: number, problem: string): FastifyReply => {
     log.debug({ status, problem }, 'event not taken');
@@ -93,7 +96,7 @@ export function createFunctionServer(options: ServerOptions): FunctionServer {
     const key = formatObjectKey(event.key);
     if (working.has(key)) return refuse(reply, 429, 'the object is being worked on');
     if (working.size >= concurrency) return refuse(reply, 429, `${concurrency} objects are being worked on`);
-    const [problem] = problems();
+    const [problem] = problems(event.key.mode);
     // What is missing is for who proved to be the dispatcher.
     if (problem !== undefined) return refuse(reply, 503, token ? problem : 'not ready');
     const holdMs = parsed.leaseSeconds === undefined ? options.holdMs : parsed.leaseSeconds * 1_000;
@@ -127,7 +130,7 @@ function send(reply: FastifyReply, outcome: Outcome, event: Pick<ServiceEvent, '
 function server(app: FastifyInstance, working: ReadonlyMap<string, unknown>, drain: () => void): FunctionServer {
   return {
     async listen({ host, port }) {
-      await app.listen({ host, port });
+      await listenOn(app, { host, port });
       const address = app.server.address();
       return typeof address === 'object' ? (address?.port ?? port) : port;
     },

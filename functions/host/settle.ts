@@ -41,8 +41,8 @@ export function settlementOf(outcome: Outcome, attempts: number, random: number)
       return { timer: { afterMs: jittered(SAFETY_TIMER_MS, random) }, attempts: 'clear' };
     case 'failed': {
       if (outcome.permanent) return { timer: 'clear', attempts: 'clear' };
-      const { mayRunMs: heldMs = 0 } = outcome;
-      const afterMs = Math.max(heldMs, backoffMs(attempts, random));
+      const { mayRunMs: heldMs = 0, notBeforeMs = 0 } = outcome;
+      const afterMs = Math.max(heldMs, notBeforeMs, backoffMs(attempts, random));
       return { timer: { afterMs }, attempts: 'count', ...(heldMs > 0 ? { heldMs } : {}) };
     }
   }

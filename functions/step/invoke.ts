@@ -1,5 +1,5 @@
 import { messageOf, PermanentError, RuntimeError } from '../../shared/errors.ts';
-import { isConflict } from '../../shared/kube/api-error.ts';
+import { isConflict, retryAfterMs } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { again, done, failed, type Outcome } from '../../shared/events/outcome.ts';
 import { redact } from '../../shared/redact.ts';
@@ -58,7 +58,7 @@ async function failure(error: unknown, object: ServiceObject | undefined, run: R
     await reportFailure(error, shown.text, object, run).catch((writeError: unknown) => {
       run.log.warn({ err: { message: redact(messageOf(writeError), run.secrets) } }, 'status not written');
     });
-  return failed(message, isPermanent(error));
+  return failed(message, isPermanent(error), retryAfterMs(error));
 }
 
 /** The step may have written since it read the object, above all the mark that the installation has begun. */

@@ -11,13 +11,25 @@ export type Outcome =
   /**
    * Retryable: backoff, for ever. Permanent: nothing before something changes. The message holds no credential.
    * `mayRunMs`: what was begun may still go on for so long, out of our reach; the object stays held until then.
+   * `notBeforeMs`: a server wants to be left alone for so long.
    */
-  | { readonly kind: 'failed'; readonly message: string; readonly permanent: boolean; readonly mayRunMs?: number };
+  | {
+      readonly kind: 'failed';
+      readonly message: string;
+      readonly permanent: boolean;
+      readonly mayRunMs?: number;
+      readonly notBeforeMs?: number | undefined;
+    };
 
 export const done = (...next: EventType[]): Outcome => ({ kind: 'done', next });
 export const again = (afterMs: number, reason: string): Outcome => ({ kind: 'again', afterMs, reason });
 export const waiting = (what: string): Outcome => ({ kind: 'waiting', for: what });
-export const failed = (message: string, permanent = false): Outcome => ({ kind: 'failed', message, permanent });
+export const failed = (message: string, permanent = false, notBeforeMs?: number): Outcome => ({
+  kind: 'failed',
+  message,
+  permanent,
+  ...(notBeforeMs === undefined ? {} : { notBeforeMs }),
+});
 /** Retryable, and what was begun may still go on for so long. */
 export const lost = (message: string, mayRunMs: number): Outcome => ({
   kind: 'failed',

@@ -7,6 +7,11 @@ export interface ApiStatus {
   details?: { name?: string; kind?: string; retryAfterSeconds?: number };
 }
 
+export interface ApiErrorOptions extends ErrorOptions {
+  server?: string;
+  retryAfterMs?: number | undefined;
+}
+
 /** An answer other than 2xx from a Kubernetes API server. The message holds no credential. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -18,14 +23,27 @@ export class ApiError extends Error {
   readonly answer: string;
   /** Address of the server, where the error came from a request. */
   readonly server: string | undefined;
+  /** The server wants no such request before that. */
+  readonly retryAfterMs: number | undefined;
+  readonly #what: string;
 
-  constructor(what: string, status: number, body: ApiStatus, options?: ErrorOptions & { server?: string }) {
+  constructor(what: string, status: number, body: ApiStatus, options: ApiErrorOptions = {}) {
     super(cut(`${what}: ${status === 0 ? '' : `${status} `}${said(body)}`), options);
+    this.#what = what;
     this.status = status;
     this.reason = body.reason ?? '';
     this.details = body.details;
     this.answer = cut(said(body));
-    this.server = options?.server;
+    this.server = options.server;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  /** The same, said again when so much of its time is left. */
+  after(retryAfterMs: number): ApiError & { readonly retryAfterMs: number } {
+    const { reason, answer: message, details, server } = this;
+    const body = { reason, message, ...(details ? { details } : {}) };
+    const again = new ApiError(this.#what, this.status, body, { ...(server ? { server } : {}), retryAfterMs });
+    return again as ApiError & { readonly retryAfterMs: number };
   }
 }
 
@@ -61,6 +79,11 @@ export const isUnclear = is(401, 403, 404);
  */
 export function isGone(error: unknown, name: string): error is ApiError {
   return error instanceof ApiError && error.reason === 'NotFound' && error.details?.name === name;
+}
+
+/** When the server that gave this error wants to be asked again. */
+export function retryAfterMs(error: unknown): number | undefined {
+  return error instanceof ApiError ? error.retryAfterMs : undefined;
 }
 
 export function isAlreadyExists(error: unknown): error is ApiError {

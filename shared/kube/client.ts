@@ -10,7 +10,8 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './ports.ts';
-import { failureOf, FIELD_MANAGER, type Guard, type Request, send, type Transport } from './transport.ts';
+import { type PacedTransport, sendInTime } from './pauses.ts';
+import { FIELD_MANAGER, type Guard, type Request } from './transport.ts';
 import { FIRST_PAGE_SIZE, LARGEST_PAGE_SIZE, PAGE_LENGTH, REQUEST_TIMEOUT_MS } from '../tuning.ts';
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
@@ -21,7 +22,7 @@ type RequestOptions = Pick<Request, 'query' | 'body' | 'contentType' | 'accept'>
 /** {@link KubeClient} over HTTP/1.1 with connections kept alive and shared by all clients of one cluster. */
 export class HttpKubeClient implements KubeClient {
   readonly server: string;
-  readonly #transport: () => Transport;
+  readonly #transport: () => PacedTransport;
   readonly #guard: Guard | undefined;
   readonly #signal: AbortSignal | undefined;
   readonly #limitMs: number;
@@ -29,7 +30,7 @@ export class HttpKubeClient implements KubeClient {
   /** @param limitMs how long a request may take, watches excepted */
   constructor(
     server: string,
-    transport: Transport | (() => Transport),
+    transport: PacedTransport | (() => PacedTransport),
     guard?: Guard,
     signal?: AbortSignal,
     limitMs = REQUEST_TIMEOUT_MS,
@@ -71,13 +72,13 @@ export class HttpKubeClient implements KubeClient {
         current = () => ({ ...client.#transport(), address: () => client.#address() });
         return (renewed = true);
       }));
-    const transport = (): Transport => ({ ...current(), renew: renewed ? undefined : renew });
+    const transport = (): PacedTransport => ({ ...current(), renew: renewed ? undefined : renew });
     return new HttpKubeClient(this.server, transport, this.#guard, this.#signal, this.#limitMs);
   }
 
   /** A client that answers "not yet" until `ready` resolves, so that nothing else has to wait for it. */
   static deferred(name: string, ready: Promise<HttpKubeClient>): HttpKubeClient {
-    let transport: (() => Transport) | undefined;
+    let transport: (() => PacedTransport) | undefined;
     ready.then(
       (client) => {
         transport = () => ({ ...client.#transport(), address: () => client.#address() });
@@ -148,8 +149,8 @@ export class HttpKubeClient implements KubeClient {
       query,
       ...(options.metadataOnly ? { accept: METADATA } : {}),
     });
-    const response = await send(this.#transport, request);
-    if (response.statusCode !== 200) throw await failureOf(request, response);
+    const response = await sendInTime(this.#transport, request, 0);
+    options.opened?.();
     let rest = '';
     response.body.setEncoding('utf8');
     for await (const chunk of response.body as AsyncIterable<string>) {
@@ -220,8 +221,7 @@ export class HttpKubeClient implements KubeClient {
 
   async #text(method: Request['method'], path: string, options: RequestOptions = {}): Promise<string> {
     const request = this.#request(method, path, AbortSignal.timeout(this.#limitMs), options);
-    const response = await send(this.#transport, request);
-    if (response.statusCode >= 300) throw await failureOf(request, response);
+    const response = await sendInTime(this.#transport, request, this.#limitMs);
     return response.body.text();
   }
 

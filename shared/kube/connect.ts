@@ -1,6 +1,7 @@
 import { HttpKubeClient } from './client.ts';
 import type { ClusterCredentials } from './kubeconfig.ts';
 import { followingClient } from './following.ts';
+import { Pauses } from './pauses.ts';
 import { agentFor, type TlsSettings } from './transport.ts';
 
 function tlsOf(credentials: ClusterCredentials): TlsSettings {
@@ -12,6 +13,7 @@ function tlsOf(credentials: ClusterCredentials): TlsSettings {
 export function clientFor(credentials: ClusterCredentials): HttpKubeClient {
   return new HttpKubeClient(credentials.server, {
     dispatcher: agentFor(tlsOf(credentials)),
+    pauses: new Pauses(),
     authorization: () => Promise.resolve(bearer(credentials)),
   });
 }

@@ -1,6 +1,7 @@
 import { equal } from '../model/json.ts';
-import { ROTATION_CHECK_MS } from '../tuning.ts';
+import { ROTATION_CHECK_MS, ROTATION_RETRY_MS } from '../tuning.ts';
 import { HttpKubeClient } from './client.ts';
+import { type PacedTransport, Pauses } from './pauses.ts';
 import { agentFor, type TlsSettings, type Transport } from './transport.ts';
 
 /** Where a server is, who it has to be and who we are to it, as it was when that was read. */
@@ -15,7 +16,7 @@ export interface Presented {
  * A client for what may be replaced at any time: server, authority, certificate, token, each in a file, a Secret or from a
  * plugin. Read again once it is a minute old, without that a request waits for it, and at once after a 401; then a second
  * time only when there is something else by now. What is read is used as a whole: no credential goes to the server of
- * another reading. While it can't be read, what is at hand goes on being used.
+ * another reading. While it can't be read, which is tried every ten seconds, what is at hand goes on being used.
  * @param read `again`: the server does not know what was read last, so nothing that is remembered will do
  */
 export async function followingClient(read: (again: boolean) => Promise<Presented>): Promise<HttpKubeClient> {
@@ -29,7 +30,8 @@ class Following {
   readonly #read: (again: boolean) => Promise<Presented>;
   #current: Presented;
   #dispatcher: Transport['dispatcher'];
-  #readAt = Date.now();
+  readonly #pauses = new Pauses();
+  #readAgainAt = Date.now() + ROTATION_CHECK_MS;
   #reading: Promise<void> | undefined;
   /** What the server did not take, and what is done about it. */
   #rejected: { readonly presented: Presented; readonly at: number; readonly mended: Promise<void> } | undefined;
@@ -41,11 +43,12 @@ class Following {
     this.#read = read;
   }
 
-  transport(): Transport {
-    if (Date.now() - this.#readAt > ROTATION_CHECK_MS) void this.#refresh(false);
+  transport(): PacedTransport {
+    if (Date.now() > this.#readAgainAt) void this.#refresh(false);
     const used = this.#current;
     return {
       dispatcher: this.#dispatcher,
+      pauses: this.#pauses,
       authorization: () => Promise.resolve(used.authorization),
       address: (asked) => moved(asked, this.#first.server, used.server),
       renew: () => this.#renew(used),
@@ -72,9 +75,11 @@ class Following {
         this.#current = next;
       })
       // Unreadable for the moment: what is at hand may still be good.
-      .catch(() => undefined)
-      .finally(() => {
-        this.#readAt = Date.now();
+      .then(
+        () => (this.#readAgainAt = Date.now() + ROTATION_CHECK_MS),
+        () => (this.#readAgainAt = Date.now() + ROTATION_RETRY_MS),
+      )
+      .then(() => {
         this.#reading = undefined;
       });
     return this.#reading;

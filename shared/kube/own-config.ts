@@ -33,18 +33,21 @@ export function podNamespace(): string | undefined {
  * A client for the process's own configuration, which is read again as {@link followingClient} says, and may name files
  * that are rotated and plugins that are run, since whoever starts the process wrote it. Never a guess: neither at `localhost` nor at one entry's user for another's server.
  * @param onReread told of each file that is read again later
+ * @param pluginLimitMs a plugin that takes longer is ended; by default after 20 s
  * @throws RuntimeError `INVALID_SETTINGS` naming the file and field, and the remedy
  */
 export async function openOwnConfig(
   source: OwnConfigSource,
   onReread: (path: string) => void = () => undefined,
+  pluginLimitMs?: number,
 ): Promise<HttpKubeClient> {
   const { kubeconfig: path } = source;
   let told = false;
   return followingClient(async (again) => {
     const config = path === undefined ? inCluster(source) : await fromKubeconfig(path);
     // The library that runs plugins is large: loaded only where it is needed.
-    if (config === 'plugin') return (await import('./plugin-config.ts')).presentedByPlugin(path as string, again);
+    if (config === 'plugin')
+      return (await import('./plugin-config.ts')).presentedByPlugin(path as string, again, pluginLimitMs);
     const { server, servername, rejectUnauthorized, tokenFile } = config;
     if (tokenFile !== undefined && !told) onReread(tokenFile);
     told = true;

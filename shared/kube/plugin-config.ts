@@ -18,14 +18,15 @@ const configs = new Map<string, KubeConfig>();
  * What the process's own kubeconfig says where its user needs a plugin (`exec`, `auth-provider`), which the library runs. A
  * file of its own, since the library is large and hardly ever needed.
  * @param again what the plugin gave last is not taken any more: it is run anew
+ * @param limitMs a plugin that takes longer is ended
  * @throws RuntimeError `NOT_READY` where the plugin fails, or does not end in time
  */
-export async function presentedByPlugin(path: string, again: boolean): Promise<Presented> {
+export async function presentedByPlugin(path: string, again: boolean, limitMs = PLUGIN_TIMEOUT_MS): Promise<Presented> {
   let config = configs.get(path);
   if (!config || again) {
     config = new KubeConfig();
     config.loadFromFile(path);
-    endInTime(config);
+    endInTime(config, limitMs);
     configs.set(path, config);
   }
   const options: Options = {};
@@ -34,7 +35,7 @@ export async function presentedByPlugin(path: string, again: boolean): Promise<P
     await Promise.race([
       config.applyToHTTPSOptions(options as Parameters<KubeConfig['applyToHTTPSOptions']>[0]),
       // Also where a child of its own keeps its output open.
-      sleep(PLUGIN_TIMEOUT_MS + 1_000, undefined, { signal: done.signal }).then(() => {
+      sleep(limitMs + 1_000, undefined, { signal: done.signal }).then(() => {
         throw new Error('it did not end in time');
       }),
     ]);
@@ -55,9 +56,9 @@ export async function presentedByPlugin(path: string, again: boolean): Promise<P
 }
 
 /** The library waits for a plugin without end, and has no setting for that but the function that starts it. */
-function endInTime(config: KubeConfig): void {
+function endInTime(config: KubeConfig, limitMs: number): void {
   const { authenticators } = config as unknown as { authenticators: object[] };
   const execFn = (command: string, args: string[] | undefined, options: SpawnOptions) =>
-    spawn(command, args ?? [], { ...options, timeout: PLUGIN_TIMEOUT_MS, killSignal: 'SIGKILL' });
+    spawn(command, args ?? [], { ...options, timeout: limitMs, killSignal: 'SIGKILL' });
   for (const each of authenticators) if ('execFn' in each) Object.assign(each, { execFn });
 }

@@ -18,6 +18,8 @@ export interface WatchOptions extends Omit<ListOptions, 'pageSize' | 'atMost'> {
   sendInitialEvents?: boolean;
   timeoutSeconds?: number;
   signal: AbortSignal;
+  /** The server has taken the request; there may be nothing to tell for a while. */
+  opened?: () => void;
 }
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -25,7 +27,7 @@ export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ER
 export interface WatchEvent<T extends KubeObject = KubeObject> {
   type: WatchEventType;
   /** For `ERROR` a `Status` with `code`. */
-  object: T & { code?: number; message?: string };
+  object: T & { code?: number; message?: string; details?: { retryAfterSeconds?: number } };
 }
 
 export interface PatchOptions {

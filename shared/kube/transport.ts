@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { messageOf, RuntimeError } from '../errors.ts';
 import { ApiError, type ApiStatus } from './api-error.ts';
+import { askedPauseMs } from './decide-pause.ts';
 import { CONNECT_TIMEOUT_MS, IDLE_CONNECTION_MS } from '../tuning.ts';
 
 /** How servers see us, and the owner of the fields that we apply. */
@@ -117,5 +118,7 @@ export async function failureOf(
   } catch {
     status = { message: text.slice(0, 200).trim() };
   }
-  return new ApiError(`${method} ${server}${path}`, response.statusCode, status, { server });
+  const { statusCode, headers } = response;
+  const asked = askedPauseMs(statusCode, headers['retry-after'], status.details?.retryAfterSeconds, Date.now());
+  return new ApiError(`${method} ${server}${path}`, statusCode, status, { server, retryAfterMs: asked });
 }

@@ -110,6 +110,20 @@ test('while something is missing it says so, and takes nothing', async () => {
   expect((await post(url)).status).toBe(200);
 });
 
+test('while what one mode needs is missing it takes events of the other', async () => {
+  const url = await serve({ problems: (mode) => (mode === 'kcp' ? [] : ['no access to the onboarding cluster yet']) });
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+  const ofKcp = httpEvent(eventOf(newKey({ mode: 'kcp', namespace: 'default' }))).headers;
+  expect((await post(url)).status).toBe(503);
+  expect((await post(url, ofKcp)).status).toBe(200);
+});
+
+test('what some objects may lack is said, and events are taken', async () => {
+  const url = await serve({ lacks: () => ['kcp: root:services: no answer'] });
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+  expect((await post(url)).status).toBe(200);
+});
+
 test('that ends answers what runs, and takes nothing more', async () => {
   const url = await serve({ invoke: held });
   const running = post(url);

@@ -11,9 +11,10 @@ import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { openOwnConfig } from '../../shared/kube/own-config.ts';
 import { CONFIG_MAPS } from '../../shared/kube/resources.ts';
 
-vi.mock('../../shared/tuning.ts', async (original) => ({ ...(await original<object>()), PLUGIN_TIMEOUT_MS: 1_000 }));
-
 const MINUTE_AND_A_BIT = 61_000;
+const PLUGIN_LIMIT_MS = 1_000;
+
+const open = (kubeconfig: string): Promise<HttpKubeClient> => openOwnConfig({ kubeconfig }, undefined, PLUGIN_LIMIT_MS);
 
 let folder: string;
 let server: Server;
@@ -162,7 +163,7 @@ describe('a plugin', () => {
     const cluster = { server: await serve(pair), 'certificate-authority': file('ca.crt', pair.cert) };
     accepted = 'one';
     file('token', 'one');
-    return openOwnConfig({ kubeconfig: kubeconfig(cluster, plugin()) });
+    return open(kubeconfig(cluster, plugin()));
   }
 
   test('whose credential has no end is run once, and once more when that is revoked: one 401, one run', async () => {
@@ -202,9 +203,7 @@ describe('a plugin', () => {
     file('hang', '');
     const path = join(folder, 'copy');
     writeFileSync(path, readFileSync(join(folder, 'kubeconfig')));
-    await expect(openOwnConfig({ kubeconfig: path })).rejects.toThrow(
-      `kubeconfig ${path}: the plugin of its user failed`,
-    );
+    await expect(open(path)).rejects.toThrow(`kubeconfig ${path}: the plugin of its user failed`);
   });
 });
 

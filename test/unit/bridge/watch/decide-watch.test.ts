@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { nextTry, watchProblem } from '../../../../bridge/watch/decide-watch.ts';
+import { endProblem, isUnfinished, nextTry, watchProblem } from '../../../../bridge/watch/decide-watch.ts';
 
-const WATCHING = { livedMs: 60_000, listing: false };
+const WATCHING = { livedMs: 60_000, listing: false, unfinished: 0 };
 const refused = (status: number) => ({ kind: 'refused', status, message: 'x' }) as const;
 
 describe('a watch that ended', () => {
@@ -10,7 +10,7 @@ describe('a watch that ended', () => {
   });
 
   test('in order, but at once, waits first, so that a server that ends every watch is not asked in a tight loop', () => {
-    expect(nextTry({ kind: 'closed' }, { livedMs: 3, listing: false }).wait).toBe(true);
+    expect(nextTry({ kind: 'closed' }, { ...WATCHING, livedMs: 3 }).wait).toBe(true);
   });
 
   test('in silence lists again, since a server that was set back stays silent for ever', () => {
@@ -26,8 +26,24 @@ describe('a watch that ended', () => {
   });
 
   test.each([400, 422])('with %i while listing turns to pages, since the server has no WatchList', (status) => {
-    expect(nextTry(refused(status), { livedMs: 10, listing: true }).listInPages).toBe(true);
+    expect(nextTry(refused(status), { livedMs: 10, listing: true, unfinished: 0 }).listInPages).toBe(true);
     expect(nextTry(refused(status), WATCHING).listInPages).toBe(false);
+  });
+});
+
+describe('a streaming list that never becomes whole', () => {
+  const listing = { livedMs: 60_000, listing: true };
+
+  test.each([{ kind: 'silent' }, { kind: 'closed' }] as const)('$kind: tried again once, then in pages', (end) => {
+    expect(isUnfinished(end, true)).toBe(true);
+    expect(nextTry(end, { ...listing, unfinished: 1 })).toMatchObject({ listInPages: false, wait: true });
+    expect(nextTry(end, { ...listing, unfinished: 2 })).toMatchObject({ listInPages: true, wait: true });
+    expect(endProblem(end, true)).toContain('the list was not whole');
+  });
+
+  test('one that is refused says nothing about the protocol', () => {
+    expect(isUnfinished(refused(503), true)).toBe(false);
+    expect(isUnfinished({ kind: 'closed' }, false)).toBe(false);
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseBindAddress } from '../../../../deploy/command/bind-address.ts';
 
 test.each([
-  [':8081', { host: '0.0.0.0', port: 8081 }],
+  [':8081', { host: '::', port: 8081 }],
   ['127.0.0.1:9', { host: '127.0.0.1', port: 9 }],
   ['localhost:65535', { host: 'localhost', port: 65_535 }],
   ['[::1]:8081', { host: '::1', port: 8081 }],

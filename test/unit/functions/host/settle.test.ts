@@ -13,6 +13,11 @@ describe('what an outcome does to the timer and the count of failures', () => {
     ['again: exactly then, without jitter', again(1_234, 'x'), { timer: { afterMs: 1_234 }, attempts: 'clear' }],
     ['waiting: a safety timer', waiting('x'), { timer: { afterMs: 120_000 }, attempts: 'clear' }],
     ['a failure: backoff, and it is counted', failed('x'), { timer: { afterMs: 8_000 }, attempts: 'count' }],
+    [
+      'a server that wants to be left alone for longer',
+      failed('x', false, 60_000),
+      { timer: { afterMs: 60_000 }, attempts: 'count' },
+    ],
     ['a permanent failure: nothing before something changes', failed('x', true), { timer: 'clear', attempts: 'clear' }],
   ])('%s', (_what, outcome, settlement) => {
     expect(settlementOf(outcome, 3, MIDDLE)).toEqual(settlement);

@@ -22,6 +22,12 @@ describe('an object that is none of our business is left alone', () => {
   });
 });
 
+test('a server that wants to be left alone for a while is, as the outcome says', async () => {
+  const home = new Home();
+  home.readFailure = answer(429, 'TooManyRequests').after(60_000);
+  expect(await invoke(vi.fn<Step>(), runWith(home))).toMatchObject({ kind: 'failed', notBeforeMs: 60_000 });
+});
+
 describe('"cannot read" is not "deleted"', () => {
   const workspace = (bound: boolean) => ({ isBound: () => Promise.resolve(bound) }) as unknown as Run['workspace'];
 

@@ -22,6 +22,7 @@ describe('a reply', () => {
     waiting('AccessRequest mcp--1/größe ✓'),
     failed('a\nb "c"'),
     failed('no', true),
+    failed('later', false, 5_000),
   ])('brings the outcome back', (outcome) => {
     const { headers, body } = toReply(outcome, event);
     expect(fromReply(headers, body, event)).toEqual(outcome);
