@@ -21,6 +21,8 @@ export const MAX_STALLED_COUNT = 1_000_000_000;
 
 export const BACKOFF_FIRST_MS = 1_000;
 export const BACKOFF_LIMIT_MS = 300_000;
+/** Nothing runs again sooner by itself, whatever a provider asks for, so that nothing spins. */
+export const AGAIN_LEAST_MS = 1_000;
 /** Something that is waited for wakes the object by an event; this is for an event that got lost. */
 export const SAFETY_TIMER_MS = 120_000;
 /** For an event of a version that only a newer worker knows. */

@@ -90,7 +90,10 @@ export interface ProviderContext<Config> extends CommonContext<Config> {
 export type DeleteContext<Config> =
   ProviderContext<Config> | (CommonContext<Config> & { readonly mcp: null; readonly mcpGone: true });
 
-/** Nothing: done. `requeueAfter`: not yet, look again after that time. */
+/**
+ * Nothing: done, for which a `requeueAfter` of nought stands as well, as in Go. `requeueAfter`: not yet, look again after
+ * that time; less than a second counts as one.
+ */
 export type CallResult = void | { requeueAfter: Duration };
 
 /** What a provider's own initialisation gets. */
