@@ -109,7 +109,7 @@ describe('timers and marks', () => {
     await harness.state.beginEpoch(0);
     await harness.state.acquire(shop, 'a', 5_000);
     await harness.state.acquire(shop, 'b', 5_000);
-    await harness.redis.zincrby(keys.parked, 1, formatObjectKey(keyOf('free')));
+    await harness.redis.zadd(keys.parked, 1, formatObjectKey(keyOf('free')));
     expect((await harness.state.releasedParked(10)).map(({ key }) => key?.name)).toEqual(['free']);
     await harness.state.settle(shop, 'a', { timer: 'keep', attempts: 'keep' });
     expect((await harness.state.releasedParked(10)).map(({ key }) => key?.name)).toEqual(['free', 'shop']);
