@@ -32,7 +32,7 @@ export class EpochKeeper {
 
   /** For so long after an epoch was begun here, no object is handed out. */
   get quiet(): boolean {
-    return Date.now() < this.#quietUntil;
+    return performance.now() < this.#quietUntil;
   }
 
   /** The connection is gone: whoever answers next may be another server. */
@@ -52,7 +52,7 @@ export class EpochKeeper {
     const read = await this.#state.readEpoch();
     const step = epochStep(read, { current: this.#current, past: this.#past });
     if (step !== 'keep') {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const id = step === 'begin' ? await this.#state.beginEpoch(this.#longestLeaseMs) : read.id;
       if (step === 'begin') this.#quietUntil = startedAt + this.#longestLeaseMs;
       if (this.#current !== undefined) this.#past.add(this.#current);

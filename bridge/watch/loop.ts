@@ -61,10 +61,10 @@ export class WatchLoop<T extends KubeObject, Digest> {
   async #run(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const end = await this.#tryOnce();
       if (signal.aborted) return;
-      const livedMs = Date.now() - startedAt;
+      const livedMs = performance.now() - startedAt;
       const next = nextTry(end, { livedMs, listing: this.#position === undefined });
       if (end.kind !== 'closed') this.#failed(end, next.relist);
       if (next.relist) this.#position = undefined;

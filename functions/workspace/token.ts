@@ -172,11 +172,11 @@ function inside(run: Run, workspace: WorkspacePort, token: string): HttpKubeClie
 
 /** Tries again until there is a result, all attempts together for no longer than this. */
 function patienceOf(limitMs: number): <T>(attempt: () => Promise<T | undefined>) => Promise<T | undefined> {
-  const end = Date.now() + limitMs;
+  const end = performance.now() + limitMs;
   return async (attempt) => {
     for (;;) {
       const result = await attempt();
-      if (result !== undefined || Date.now() >= end) return result;
+      if (result !== undefined || performance.now() >= end) return result;
       await sleep(TOKEN_POLL_MS);
     }
   };

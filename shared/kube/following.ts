@@ -29,7 +29,7 @@ class Following {
   readonly #read: (again: boolean) => Promise<Presented>;
   #current: Presented;
   #dispatcher: Transport['dispatcher'];
-  #readAt = Date.now();
+  #readAt = performance.now();
   #reading: Promise<void> | undefined;
   /** What the server did not take, and what is done about it. */
   #rejected: { readonly presented: Presented; readonly at: number; readonly mended: Promise<void> } | undefined;
@@ -42,7 +42,7 @@ class Following {
   }
 
   transport(): Transport {
-    if (Date.now() - this.#readAt > ROTATION_CHECK_MS) void this.#refresh(false);
+    if (performance.now() - this.#readAt > ROTATION_CHECK_MS) void this.#refresh(false);
     const used = this.#current;
     return {
       dispatcher: this.#dispatcher,
@@ -55,10 +55,10 @@ class Following {
   async #renew(used: Presented): Promise<boolean> {
     if (this.#current !== used) return true;
     const before = this.#rejected;
-    const recent = before?.presented === used && Date.now() - before.at < ROTATION_CHECK_MS;
+    const recent = before?.presented === used && performance.now() - before.at < ROTATION_CHECK_MS;
     // One that is on its way was begun without knowing of this, and may bring what is remembered.
     const mended = recent ? before.mended : (this.#reading ?? Promise.resolve()).then(() => this.#refresh(true));
-    if (!recent) this.#rejected = { presented: used, at: Date.now(), mended };
+    if (!recent) this.#rejected = { presented: used, at: performance.now(), mended };
     await mended;
     return this.#current !== used;
   }
@@ -74,7 +74,7 @@ class Following {
       // Unreadable for the moment: what is at hand may still be good.
       .catch(() => undefined)
       .finally(() => {
-        this.#readAt = Date.now();
+        this.#readAt = performance.now();
         this.#reading = undefined;
       });
     return this.#reading;

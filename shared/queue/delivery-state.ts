@@ -21,7 +21,10 @@ export interface Due {
   score: string;
 }
 
-/** Leases, timers, parked objects, attempts and the epoch of one provider in Redis. See the delivery protocol. */
+/**
+ * Leases, timers, parked objects, attempts and the epoch of one provider in Redis, by whose clock they all go. See the
+ * delivery protocol.
+ */
 export class DeliveryState {
   /** The way to where all this lies. */
   readonly link: RedisLink;
@@ -64,7 +67,7 @@ export class DeliveryState {
       this.#keys.attempts,
       member,
       token,
-      typeof timer === 'string' ? timer : Date.now() + Math.round(timer.afterMs),
+      typeof timer === 'string' ? timer : Math.ceil(timer.afterMs),
       settlement.attempts,
       Math.ceil(settlement.heldMs ?? 0),
     );
@@ -91,21 +94,19 @@ export class DeliveryState {
     const member = formatObjectKey(key);
     const { parked, timers } = this.#keys;
     const keys = [this.#keys.unknown(member), this.#keys.lease(member), parked, timers] as const;
-    const now = Date.now();
-    return (await this.#redis.handBack(...keys, member, now + afterMs, now, UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
+    return (await this.#redis.handBack(...keys, member, Math.ceil(afterMs), UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
   }
 
   /** An object for which there is no place is looked at again: by its timer, or when its holder lets it go. */
   async lookAgain(key: ObjectKey, afterMs: number): Promise<void> {
     const member = formatObjectKey(key);
     const { parked, timers } = this.#keys;
-    const now = Date.now();
-    const due = now + Math.round(afterMs);
-    await this.#redis.lookAgain(this.#keys.lease(member), parked, timers, member, due, now);
+    await this.#redis.lookAgain(this.#keys.lease(member), parked, timers, member, Math.ceil(afterMs));
   }
 
-  async dueTimers(now: number, limit: number): Promise<Due[]> {
-    return pairs(await this.#redis.zrangebyscore(this.#keys.timers, 0, now, 'WITHSCORES', 'LIMIT', 0, limit));
+  /** Those whose time has come, the oldest first. */
+  async dueTimers(limit: number): Promise<Due[]> {
+    return pairs(await this.#redis.dueTimers(this.#keys.timers, limit));
   }
 
   /** Parked objects that nobody holds any more. */
