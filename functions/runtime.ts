@@ -136,7 +136,7 @@ export class FunctionRuntime {
         own: new Set([key.namespace]),
       },
       log,
-      now: () => new Date(),
+      now: () => platform.now(),
     };
   }
 

@@ -73,6 +73,8 @@ export const IDLE_CONNECTION_MS = 30_000;
 export const FIRST_PAGE_SIZE = 50;
 export const LARGEST_PAGE_SIZE = 500;
 export const PAGE_LENGTH = 2 * 1024 * 1024;
+/** A server tells its time in whole seconds, and its answer is on the way for a while: clocks that differ by less agree. */
+export const CLOCK_TOLERANCE_MS = 2_000;
 /** Clusters of objects to which connections are kept. */
 export const MAX_CLIENTS = 500;
 /** How often a token or certificate that may be replaced is read again. */
