@@ -21,6 +21,12 @@ export interface Due {
   score: string;
 }
 
+/** One life of a server's process, and its time when it was looked at. */
+export interface SeenServer {
+  readonly run: string;
+  readonly at: string;
+}
+
 /**
  * Leases, timers, parked objects, attempts and the epoch of one provider in Redis, by whose clock they all go. See the
  * delivery protocol.
@@ -132,6 +138,24 @@ export class DeliveryState {
     return { id, sameServer: same === 1 };
   }
 
+  /** The server that answers now; undefined where it can't be told from others. */
+  async readServer(): Promise<SeenServer | undefined> {
+    const [run, at] = await this.#redis.readServer(this.#keys.epoch);
+    return run === '' ? undefined : { run, at };
+  }
+
+  /**
+   * The first epoch of all, without a pause.
+   * @param seen the server, as it was looked at before it was known that this is the first
+   * @returns undefined, with nothing done, where it is too late for that
+   */
+  async beginFirstEpoch(seen: SeenServer, longestLeaseMs: number): Promise<string | undefined> {
+    const id = randomUUID();
+    const begun = await this.#redis.beginFirst(this.#keys.epoch, id, seen.run, seen.at, longestLeaseMs);
+    return begun === 1 ? id : undefined;
+  }
+
+  /** Nothing is granted until the longest lease of before has surely ended. */
   async beginEpoch(longestLeaseMs: number): Promise<string> {
     const id = randomUUID();
     await this.#redis.beginEpoch(this.#keys.epoch, id, longestLeaseMs);

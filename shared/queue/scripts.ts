@@ -140,6 +140,23 @@ local run = server() or 'hidden'
 return { known[1] or '', known[2] == run and 1 or 0 }
 `;
 
+/** Returns { run_id or '', Redis' time in ms }. */
+const READ_SERVER = `${SERVER}${NOW}
+return { server() or '', due(0) }
+`;
+
+/**
+ * Writes the first epoch of all, in which leases are granted at once: only where there is none yet, on the server that was
+ * looked at, and so soon after that nobody can have been granted a lease meanwhile, whatever was wiped.
+ * ARGV: id, run_id, when it was looked at, longest lease in ms. Returns 1 if it was written.
+ */
+const BEGIN_FIRST = `${SERVER}${NOW}
+local seen, longest = tonumber(ARGV[3]), tonumber(ARGV[4])
+if redis.call('EXISTS', KEYS[1]) == 1 or server() ~= ARGV[2] or now() < seen or now() >= seen + longest then return 0 end
+redis.call('HSET', KEYS[1], 'id', ARGV[1], 'run', ARGV[2], 'after', due(0))
+return 1
+`;
+
 export interface DeliveryScripts {
   acquireLease(
     lease: string,
@@ -176,6 +193,8 @@ export interface DeliveryScripts {
   forgetMember(set: string, member: string, score: string): Promise<number>;
   beginEpoch(epoch: string, id: string, longestLeaseMs: number): Promise<string>;
   readEpoch(epoch: string): Promise<[string, number]>;
+  readServer(epoch: string): Promise<[string, string]>;
+  beginFirst(epoch: string, id: string, run: string, seenAt: string, longestLeaseMs: number): Promise<number>;
 }
 
 export function withScripts(redis: RedisClient): RedisClient & DeliveryScripts {
@@ -188,5 +207,7 @@ export function withScripts(redis: RedisClient): RedisClient & DeliveryScripts {
   redis.defineCommand('forgetMember', { numberOfKeys: 1, lua: FORGET });
   redis.defineCommand('beginEpoch', { numberOfKeys: 1, lua: BEGIN_EPOCH });
   redis.defineCommand('readEpoch', { numberOfKeys: 1, lua: READ_EPOCH });
+  redis.defineCommand('readServer', { numberOfKeys: 1, lua: READ_SERVER });
+  redis.defineCommand('beginFirst', { numberOfKeys: 1, lua: BEGIN_FIRST });
   return redis as RedisClient & DeliveryScripts;
 }
