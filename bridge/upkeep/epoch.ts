@@ -30,7 +30,7 @@ export class EpochKeeper {
   #quietUntil = 0;
   #problem: string | undefined;
   #lastLook: Promise<void> = Promise.resolve();
-  #marking: Promise<unknown> | undefined;
+  #marking = false;
 
   constructor(state: DeliveryState, options: EpochOptions) {
     this.#state = state;
@@ -107,9 +107,11 @@ export class EpochKeeper {
 
   /** Also where an earlier version began the epoch. Nobody waits for it; once it is known to be there, it costs nothing. */
   #leaveMark(): void {
-    this.#marking ??= this.#firstStart
-      ?.leave()
+    if (this.#marking || !this.#firstStart) return;
+    this.#marking = true;
+    void this.#firstStart
+      .leave()
       .catch((error: unknown) => this.#log.debug({ problem: messageOf(error) }, 'no mark was left'))
-      .finally(() => (this.#marking = undefined));
+      .finally(() => (this.#marking = false));
   }
 }

@@ -61,5 +61,6 @@ test('leases are granted at once at the first start, and never again before the 
 test('a mark that somebody removed is left again by the next bridge', async () => {
   await platform.delete(LEASES, 'foo-queue', { namespace: OWN });
   await startBridge();
-  await eventually('it is there again', () => platform.get(LEASES, 'foo-queue', OWN));
+  const mark = await eventually('it is there again', () => platform.get(LEASES, 'foo-queue', OWN));
+  expect(mark.metadata.namespace).toBe(OWN);
 });

@@ -68,10 +68,10 @@ describe('the first start', () => {
 
   test('is not known while there is no answer', async () => {
     const platform = new Platform();
-    platform.answers = [error(0, 'NoAnswer'), error(503, '')];
+    platform.answers = [error(0, 'NoAnswer'), error(503, 'ServiceUnavailable')];
     const first = on(platform);
-    await expect(first.claim()).rejects.toThrow();
-    await expect(first.claim()).rejects.toThrow();
+    await expect(first.claim()).rejects.toThrow('NoAnswer');
+    await expect(first.claim()).rejects.toThrow('ServiceUnavailable');
     expect(await first.claim()).toBe(true);
   });
 
