@@ -17,6 +17,6 @@ export async function toldToEnd(log: Logger): Promise<void> {
 
 /** Servers end, and answer those that they are talking to if that is soon: some wait for a cluster that does not answer. */
 export async function closeSoon(...servers: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
-  const closed = Promise.all(servers.map((server) => server?.close()));
+  const closed = Promise.all(servers.map(async (server) => server?.close()));
   await Promise.race([closed, sleep(ANSWER_GRACE_MS, undefined, { ref: false })]);
 }
