@@ -22,9 +22,10 @@ import { requestWatch } from './requests/request-watch.ts';
 import { OwnerIndex } from './requests/owner-index.ts';
 import { SecretIndex } from './requests/secret-index.ts';
 import { Sender } from './send/sender.ts';
-import { type BridgeTuning, DEFAULT_TUNING } from './tuning.ts';
+import { type BridgeTuning, DEFAULT_TUNING, MARK_LIMIT_MS } from './tuning.ts';
 import { duties } from './upkeep/duties.ts';
 import { EpochKeeper } from './upkeep/epoch.ts';
+import { firstStartOn } from './upkeep/first-start.ts';
 import { leftBehind } from './upkeep/left-behind.ts';
 
 export interface BridgeOptions {
@@ -93,12 +94,14 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
   const sender = new Sender(publisher, open, { tuning, log });
   const epoch = new EpochKeeper(state, {
     longestLeaseMs: tuning.longestLeaseMs,
+    firstStart: firstStartOn({ provider, platform: platform.within(MARK_LIMIT_MS), namespace: providerNamespace }),
     log,
     onChanged: () => sender.sweep('epoch', followed.everything('EpochChanged')),
   });
   const queue: Part = {
     problems: () => {
-      const closed = `queue: Redis is not ${state.link.connected ? 'checked' : 'connected'} (${sender.waiting} objects wait)`;
+      const unchecked = epoch.problem === undefined ? 'checked' : `checked: ${epoch.problem}`;
+      const closed = `queue: Redis is not ${state.link.connected ? unchecked : 'connected'} (${sender.waiting} objects wait)`;
       const problem = open() ? sender.problem : closed;
       return problem === undefined ? [] : [problem];
     },

@@ -95,6 +95,10 @@ export const UNFINISHED_LISTS = 2;
 export const SEND_GRACE_MS = 2_000;
 /** Giving up the lead holds up the end of a process no longer. */
 export const LEAVE_GRACE_MS = 2_000;
+/** A request about the mark on the platform cluster may take so long; it is made again at the next look. */
+export const MARK_LIMIT_MS = 5_000;
+/** Where it can't be kept, e.g. since the right is missing, that is tried again after this. */
+export const MARK_RETRY_MS = 600_000;
 /** So many are looked at in one go. */
 export const DUTY_BATCH = 500;
 export const PROVISION_ATTEMPTS = 5;

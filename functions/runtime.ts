@@ -138,7 +138,7 @@ export class FunctionRuntime {
         own: new Set([key.namespace]),
       },
       log,
-      now: () => new Date(),
+      now: () => platform.now(),
     };
   }
 

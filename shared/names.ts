@@ -113,6 +113,11 @@ export function workspaceNamespace(provider: string, logicalCluster: string): st
 }
 export const WORKSPACE_NAMESPACE_PREFIX = 'kcp--';
 
+/** A Lease in the provider's own namespace: an epoch of its queue was begun once. */
+export function queueMarkName(provider: string): string {
+  return `${provider}-queue`;
+}
+
 /** `<controller>--<object>--<suffix>`, lower case, at most 63 bytes; `StableRequestName`. */
 export function requestName(controllerName: string, objectName: string, suffix: string): string {
   const raw = `${controllerName.toLowerCase()}--${objectName.toLowerCase()}`;

@@ -21,6 +21,8 @@ export const MAX_STALLED_COUNT = 1_000_000_000;
 
 export const BACKOFF_FIRST_MS = 1_000;
 export const BACKOFF_LIMIT_MS = 300_000;
+/** Nothing runs again sooner by itself, whatever a provider asks for, so that nothing spins. */
+export const AGAIN_LEAST_MS = 1_000;
 /** Something that is waited for wakes the object by an event; this is for an event that got lost. */
 export const SAFETY_TIMER_MS = 120_000;
 /** For an event of a version that only a newer worker knows. */
@@ -76,6 +78,8 @@ export const IDLE_CONNECTION_MS = 30_000;
 export const FIRST_PAGE_SIZE = 50;
 export const LARGEST_PAGE_SIZE = 500;
 export const PAGE_LENGTH = 2 * 1024 * 1024;
+/** A server tells its time in whole seconds, and its answer is on the way for a while: clocks that differ by less agree. */
+export const CLOCK_TOLERANCE_MS = 2_000;
 /** Clusters of objects to which connections are kept. */
 export const MAX_CLIENTS = 500;
 /** How often a token or certificate that may be replaced is read again. */

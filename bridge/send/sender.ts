@@ -87,8 +87,8 @@ export class Sender {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#pause);
-    const deadline = Date.now() + SEND_GRACE_MS;
-    while (this.#inFlight > 0 && Date.now() < deadline) await sleep(10);
+    const deadline = performance.now() + SEND_GRACE_MS;
+    while (this.#inFlight > 0 && performance.now() < deadline) await sleep(10);
   }
 
   async #send(notice: Notice): Promise<void> {

@@ -23,3 +23,18 @@ export function epochStep(read: { id: string; sameServer: boolean }, known: Know
   if (read.id === '' || !read.sameServer || known.past.has(read.id)) return 'begin';
   return read.id === known.current ? 'keep' : 'adopt';
 }
+
+/** Whether this may be the first start of all: Redis has nothing, and this process has never seen it have anything. */
+export function mayBeFirst(read: { id: string }, known: KnownEpochs): boolean {
+  return read.id === '' && known.current === undefined;
+}
+
+/**
+ * What an answer other than success to the creation of the mark means. `impossible`: it can't be kept here, e.g. since the
+ * right is missing. `unknown`: that was no answer, and another one comes.
+ */
+export function markAnswer(status: number, exists: boolean): 'there' | 'impossible' | 'unknown' {
+  if (exists) return 'there';
+  const later = status === 401 || status === 408 || status === 429;
+  return status >= 400 && status < 500 && !later ? 'impossible' : 'unknown';
+}

@@ -47,7 +47,7 @@ export function startDuties(options: DutyOptions): () => void {
   duty('epoch', tuning.epochCheckMs, checkEpoch);
   duty('timers', tuning.timerSweepMs, async () => {
     for (let more = usable(); more && usable();) {
-      const due = await state.dueTimers(Date.now(), DUTY_BATCH);
+      const due = await state.dueTimers(DUTY_BATCH);
       await publishAll(due, 'Timer', 'background', options, (timer) => state.forgetTimer(timer));
       more = due.length === DUTY_BATCH;
     }

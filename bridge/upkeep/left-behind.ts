@@ -44,11 +44,11 @@ export function leftBehind({
     const modes = (['standard', 'kcp'] as const).filter((mode) => known.listed(mode));
     // A mode that is listed later than the other is compared at once.
     const isNew = modes.some((mode) => !compared.has(mode));
-    if (!listed() || modes.length === 0 || (!isNew && Date.now() < due)) return;
+    if (!listed() || modes.length === 0 || (!isNew && performance.now() < due)) return;
     const claims = modes.includes('kcp') ? await claimsOf(platform, provider) : [];
     const gone = [...claims, ...owners()].filter((key) => modes.includes(key.mode) && !known.knows(key));
     sender.sweep('left behind', gone.map(noticeOf), 'keep');
-    due = Date.now() + everyMs;
+    due = performance.now() + everyMs;
     for (const mode of modes) compared.add(mode);
   };
   return {

@@ -64,10 +64,10 @@ export class WatchLoop<T extends KubeObject, Digest> {
   async #run(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const end = await this.#tryOnce();
       if (signal.aborted) return;
-      const livedMs = Date.now() - startedAt;
+      const livedMs = performance.now() - startedAt;
       const listing = this.#position === undefined;
       if (isUnfinished(end, listing)) this.#unfinished += 1;
       const next = nextTry(end, { livedMs, listing, unfinished: this.#unfinished });

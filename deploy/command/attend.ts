@@ -7,7 +7,7 @@ import { AccessReviews, detailsFor } from './metrics-access.ts';
 import { checkMetrics, type MetricsAddress, serveMetrics } from './metrics-server.ts';
 import type { PublishPort } from './publish-endpoint.ts';
 import type { CommonOptions } from './setup.ts';
-import { toldToEnd } from './shutdown.ts';
+import { closeSoon, toldToEnd } from './shutdown.ts';
 
 /** Flags of every command that runs until it is told to end. */
 export interface AttendedOptions extends CommonOptions {
@@ -55,7 +55,7 @@ export async function attend(options: AttendedOptions, attended: Attended): Prom
   const mayReadDetails = detailsFor(reviews);
   const health = await serveHealth(options.healthProbeBindAddress, { problems, mayReadDetails, log });
   log.info({ environment: options.environment }, 'started');
-  await toldToEnd();
+  await toldToEnd(log);
   log.info('stopping');
-  await Promise.all([health?.close(), metricsServer?.close()]);
+  await closeSoon(health, metricsServer);
 }

@@ -51,7 +51,7 @@ export async function serve(functionName: FunctionName, options: ServeOptions): 
   });
   const port = bind && (await server.listen(bind));
   log.info({ function: functionName, port }, 'started');
-  await toldToEnd();
+  await toldToEnd(log);
   log.info({ running: server.running }, 'stopping');
   onboarding.stop();
   reach.stop();

@@ -7,6 +7,10 @@ export const ONBOARDING_RETRY_MS = 5_000;
 /** How long running invocations may go on at shutdown before they are told to end, and when nobody waits any more. */
 export const SHUTDOWN_PATIENCE_MS = 5_000;
 export const SHUTDOWN_LIMIT_MS = 15_000;
+/** Whoever asks for metrics or readiness as the process ends gets this long to be answered. */
+export const ANSWER_GRACE_MS = 1_000;
+/** A process that was told to end is gone by then, whatever hangs. Kubernetes ends it by force after 30 s. */
+export const END_LIMIT_MS = 18_000;
 export const DEFAULT_CONCURRENCY = 20;
 /** As long as the template of Go providers waits. The operator starts the Job anew when it has failed. */
 export const INIT_TIMEOUT_MS = 30 * 60_000;

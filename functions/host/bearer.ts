@@ -23,8 +23,8 @@ export class TokenFile {
   /** @throws RuntimeError `INVALID_SETTINGS` where the file could never be read, or holds nothing */
   async read(): Promise<string> {
     const before = this.#token;
-    if (before && Date.now() < before.until) return before.value;
-    const until = Date.now() + TOKEN_READ_MS;
+    if (before && performance.now() < before.until) return before.value;
+    const until = performance.now() + TOKEN_READ_MS;
     try {
       const value = (await readFile(this.#path, 'utf8')).trim();
       if (value === '') throw new Error(`${this.#path} is empty`);

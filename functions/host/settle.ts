@@ -1,7 +1,7 @@
 import { OBJECT_CHANGED } from '../../shared/events/catalogue.ts';
 import type { Outcome } from '../../shared/events/outcome.ts';
 import type { Settlement } from '../../shared/queue/delivery-state.ts';
-import { BACKOFF_FIRST_MS, BACKOFF_LIMIT_MS, SAFETY_TIMER_MS } from '../../shared/tuning.ts';
+import { AGAIN_LEAST_MS, BACKOFF_FIRST_MS, BACKOFF_LIMIT_MS, SAFETY_TIMER_MS } from '../../shared/tuning.ts';
 import { FREE_RETURNS } from '../tuning.ts';
 
 /** Spreads what would otherwise come at once: 80 % to 120 %. */
@@ -36,7 +36,7 @@ export function settlementOf(outcome: Outcome, attempts: number, random: number)
       // the failing step may be the next one.
       return outcome.next.length > 0 ? { timer: 'keep', attempts: 'keep' } : { timer: 'clear', attempts: 'clear' };
     case 'again':
-      return { timer: { afterMs: outcome.afterMs }, attempts: 'clear' };
+      return { timer: { afterMs: Math.max(AGAIN_LEAST_MS, outcome.afterMs) }, attempts: 'clear' };
     case 'waiting':
       return { timer: { afterMs: jittered(SAFETY_TIMER_MS, random) }, attempts: 'clear' };
     case 'failed': {

@@ -26,7 +26,7 @@ export async function installCrds(
   crds: readonly object[],
   timeoutMs: number = CRD_TIMEOUT_MS,
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   const applied = await Promise.all(crds.map((crd) => cluster.apply<CrdState>(CRDS, crd as CrdState)));
   await Promise.all(applied.map((crd) => established(cluster, crd, deadline)));
 }
@@ -37,7 +37,7 @@ async function established(cluster: KubeClient, applied: CrdState, deadline: num
     const conditions = state?.status?.conditions ?? [];
     const isEstablished = conditions.some(({ type, status }) => type === 'Established' && status === 'True');
     if (isEstablished && (await isServed(cluster, applied))) return;
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       const refused = conditions.filter(({ status }) => status === 'False');
       const why = refused.map(({ type, message }) => `${type}: ${message}`).join('; ');
       throw new RuntimeError(

@@ -15,12 +15,12 @@ export async function removeOrphan(platform: KubeClient, { type, object }: Owned
   await platform.delete(type, name, { namespace, uid });
   // What is in a namespace goes on its own time.
   if (type === NAMESPACES) return;
-  for (const end = Date.now() + ORPHAN_PATIENCE_MS; ;) {
+  for (const end = performance.now() + ORPHAN_PATIENCE_MS; ;) {
     const now = await platform.get(type, name, namespace);
     if (!now || now.metadata.uid !== uid) return;
     const ours = type === ACCESS_REQUESTS || type === CLUSTER_REQUESTS;
     if (ours && (await release(platform, type, now))) continue;
-    if (Date.now() > end)
+    if (performance.now() > end)
       throw new RuntimeError(
         'NOT_READY',
         `${type.kind} ${namespace}/${name} is still held by ${now.metadata.finalizers?.join(', ') || 'nobody'}`,

@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../shared/errors.ts';
 import { TEARDOWN_REQUESTED } from '../../shared/events/catalogue.ts';
-import { milliseconds } from '../../shared/model/duration.ts';
+import { requeueMs } from '../../shared/model/duration.ts';
 import { again, done } from '../../shared/events/outcome.ts';
 import { isDeleting, reportUninstalled } from '../../shared/status.ts';
 import { judgeAccess } from '../access/access.ts';
@@ -31,8 +31,8 @@ export const providerDelete: Step = async (object, run) => {
   // Told to end, yet it returned: "gone" would be a guess.
   if (run.signal.aborted) throw new RuntimeError('STALE_HOLDER', 'the call was told to end');
   const report = collector.terminatingReport();
-  if (result?.requeueAfter !== undefined)
-    return { status: report, outcome: again(milliseconds(result.requeueAfter, 'requeueAfter'), 'RequeueAfter') };
+  const notYetMs = requeueMs(result);
+  if (notYetMs !== undefined) return { status: report, outcome: again(notYetMs, 'RequeueAfter') };
   await removeCopies(run, ctx);
   // Before the first of its access goes.
   await markUninstalled(run.marks, run.key);

@@ -1,5 +1,5 @@
 import { hasFinalizer } from '../../shared/finalizers.ts';
-import { milliseconds } from '../../shared/model/duration.ts';
+import { requeueMs } from '../../shared/model/duration.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { again, done, type Outcome, waiting } from '../../shared/events/outcome.ts';
 import {
@@ -64,18 +64,23 @@ export function waitForSecret(object: ServiceObject, secret: string): StepResult
 }
 
 /**
- * When the object is looked at again: when the provider asked for it, else at the poll interval, and in any case when
- * its access has to be renewed.
+ * When the object is looked at again: exactly when the provider asked for it, else at the poll interval, and in any case
+ * when its access has to be renewed. Poll intervals are spread by a tenth to both sides: what was installed together would
+ * come together for ever.
+ * @param random a number from 0 to 1
  */
 export function decideNextLook(
   result: CallResult,
   pollIntervalMs: number | undefined,
   renewAt: Date | undefined,
   now: Date,
+  random: number,
 ): Outcome {
   const renewal = renewAt ? Math.max(0, renewAt.getTime() - now.getTime()) : undefined;
-  const asked = result?.requeueAfter === undefined ? undefined : milliseconds(result.requeueAfter, 'requeueAfter');
-  const regular = asked ?? (pollIntervalMs !== undefined && pollIntervalMs > 0 ? pollIntervalMs : undefined);
+  const asked = requeueMs(result);
+  const polled =
+    pollIntervalMs !== undefined && pollIntervalMs > 0 ? Math.round(pollIntervalMs * (0.9 + 0.2 * random)) : undefined;
+  const regular = asked ?? polled;
   if (regular === undefined && renewal === undefined) return done();
   if (renewal !== undefined && (regular === undefined || renewal < regular)) return again(renewal, 'RenewAccess');
   return again(regular as number, asked === undefined ? 'PollInterval' : 'RequeueAfter');

@@ -42,6 +42,6 @@ export const providerInstall: Step = async (object, run) => {
   return {
     object: current,
     status: collector.report(reportReady()),
-    outcome: decideNextLook(result, run.config.runtime.pollIntervalMs, granted.renewAt, run.now()),
+    outcome: decideNextLook(result, run.config.runtime.pollIntervalMs, granted.renewAt, run.now(), Math.random()),
   };
 };

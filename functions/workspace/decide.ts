@@ -42,6 +42,20 @@ export function decideWorkspaceAccess(
   return { do: 'use', renewAt };
 }
 
+/** The life that was granted to a token, by the clock of who made it; undefined where it tells none. */
+export function grantedLifeMs(token: string): number | undefined {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+      iat?: unknown;
+      exp?: unknown;
+    };
+    const seconds = Number(claims.exp) - Number(claims.iat);
+    return seconds > 0 && Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** When a token is renewed: after the given part of its life. */
 export function renewalTime(issuedAt: Date, expiresAt: Date, threshold: number): Date {
   return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * threshold);

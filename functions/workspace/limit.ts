@@ -5,10 +5,10 @@ import type { Run } from '../step/run.ts';
 
 /** Answers that come, but late, would hold the worker's place as well: after a while nothing more is asked. */
 export function withinLimit(workspace: WorkspacePort, run: Run): WorkspacePort {
-  const end = Date.now() + WORKSPACE_REQUEST_MS;
+  const end = performance.now() + WORKSPACE_REQUEST_MS;
   const guard = (): void => {
     run.guard();
-    if (Date.now() < end) return;
+    if (performance.now() < end) return;
     const message = 'The workspace answers too slowly; look at the admission webhooks there';
     throw new RuntimeError('NOT_READY', message);
   };

@@ -13,6 +13,7 @@ import { RUNTIME_LABEL } from '../../shared/names.ts';
 import { WORKSPACE_REQUEST_MS } from '../../shared/tuning.ts';
 import type { Run } from '../step/run.ts';
 import { BOOTSTRAP_LIFE_MS, TOKEN_PATIENCE_MS, TOKEN_POLL_MS } from '../tuning.ts';
+import { grantedLifeMs } from './decide.ts';
 import { marked, type Memory } from './decide-objects.ts';
 import { planTokenSecrets, type TokenSecret } from './decide-token-secrets.ts';
 import { bootstrapSecret, tokenSecret, workspaceNames } from './objects.ts';
@@ -160,7 +161,11 @@ async function requestToken(run: Run, workspace: WorkspacePort, bearer: string, 
     },
   );
   run.secrets.add(answer.status.token);
-  return { token: answer.status.token, issuedAt, expiresAt: new Date(answer.status.expirationTimestamp), boundTo };
+  const { token, expirationTimestamp } = answer.status;
+  const lifeMs = grantedLifeMs(token);
+  // Times of kcp are not compared with ours, whoever's clock is wrong.
+  const expiresAt = new Date(lifeMs === undefined ? expirationTimestamp : issuedAt.getTime() + lifeMs);
+  return { token, issuedAt, expiresAt, boundTo };
 }
 
 function inside(run: Run, workspace: WorkspacePort, token: string): HttpKubeClient {
@@ -172,11 +177,11 @@ function inside(run: Run, workspace: WorkspacePort, token: string): HttpKubeClie
 
 /** Tries again until there is a result, all attempts together for no longer than this. */
 function patienceOf(limitMs: number): <T>(attempt: () => Promise<T | undefined>) => Promise<T | undefined> {
-  const end = Date.now() + limitMs;
+  const end = performance.now() + limitMs;
   return async (attempt) => {
     for (;;) {
       const result = await attempt();
-      if (result !== undefined || Date.now() >= end) return result;
+      if (result !== undefined || performance.now() >= end) return result;
       await sleep(TOKEN_POLL_MS);
     }
   };

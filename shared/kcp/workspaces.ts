@@ -108,8 +108,12 @@ export class Workspaces {
 
   #connect(platform: KubeClient, settings: KcpSettings): Promise<Known> {
     const id = JSON.stringify(settings);
-    if (this.#known?.settings === id && Date.now() < this.#known.until) return this.#known.value;
-    const known = { settings: id, until: Date.now() + KCP_CONNECTION_LIFE_MS, value: this.#read(platform, settings) };
+    if (this.#known?.settings === id && performance.now() < this.#known.until) return this.#known.value;
+    const known = {
+      settings: id,
+      until: performance.now() + KCP_CONNECTION_LIFE_MS,
+      value: this.#read(platform, settings),
+    };
     this.#known = known;
     // Without an address, or an answer, it is asked again next time.
     known.value.then(

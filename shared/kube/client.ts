@@ -11,6 +11,7 @@ import type {
   WatchOptions,
 } from './ports.ts';
 import { type PacedTransport, sendInTime } from './pauses.ts';
+import { ServerClock } from './server-clock.ts';
 import { FIELD_MANAGER, type Guard, type Request } from './transport.ts';
 import { FIRST_PAGE_SIZE, LARGEST_PAGE_SIZE, PAGE_LENGTH, REQUEST_TIMEOUT_MS } from '../tuning.ts';
 
@@ -19,42 +20,45 @@ const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 
 type RequestOptions = Pick<Request, 'query' | 'body' | 'contentType' | 'accept'>;
 
+/** How requests are sent, whatever they ask for. */
+interface Manner {
+  readonly guard?: Guard;
+  readonly signal?: AbortSignal | undefined;
+  /** How long a request may take, watches excepted. */
+  readonly limitMs: number;
+  readonly clock: ServerClock;
+}
+
 /** {@link KubeClient} over HTTP/1.1 with connections kept alive and shared by all clients of one cluster. */
 export class HttpKubeClient implements KubeClient {
   readonly server: string;
   readonly #transport: () => PacedTransport;
-  readonly #guard: Guard | undefined;
-  readonly #signal: AbortSignal | undefined;
-  readonly #limitMs: number;
+  readonly #manner: Manner;
 
-  /** @param limitMs how long a request may take, watches excepted */
-  constructor(
-    server: string,
-    transport: PacedTransport | (() => PacedTransport),
-    guard?: Guard,
-    signal?: AbortSignal,
-    limitMs = REQUEST_TIMEOUT_MS,
-  ) {
+  constructor(server: string, transport: PacedTransport | (() => PacedTransport), manner?: Manner) {
     this.server = server.replace(/\/+$/, '');
     this.#transport = typeof transport === 'function' ? transport : () => transport;
-    this.#guard = guard;
-    this.#signal = signal;
-    this.#limitMs = limitMs;
+    this.#manner = manner ?? { limitMs: REQUEST_TIMEOUT_MS, clock: new ServerClock() };
   }
 
   /** The same connections and identity at another address of the same server, e.g. another workspace. */
   at(server: string): HttpKubeClient {
-    return new HttpKubeClient(server, this.#transport, this.#guard, this.#signal, this.#limitMs);
+    return new HttpKubeClient(server, this.#transport, this.#manner);
   }
 
   /** A client whose requests may take no longer than this, watches excepted. */
   within(limitMs: number): HttpKubeClient {
-    return new HttpKubeClient(this.server, this.#transport, this.#guard, this.#signal, limitMs);
+    return new HttpKubeClient(this.server, this.#transport, { ...this.#manner, limitMs });
   }
 
   /** Stops sending once `guard` throws and drops what is under way when `signal` (default: that of before) fires. */
-  fenced(guard: Guard, signal = this.#signal): HttpKubeClient {
-    return new HttpKubeClient(this.server, this.#transport, guard, signal, this.#limitMs);
+  fenced(guard: Guard, signal = this.#manner.signal): HttpKubeClient {
+    return new HttpKubeClient(this.server, this.#transport, { ...this.#manner, guard, signal });
+  }
+
+  /** The server's time, by its last answer. */
+  now(): Date {
+    return this.#manner.clock.now();
   }
 
   /**
@@ -73,7 +77,7 @@ export class HttpKubeClient implements KubeClient {
         return (renewed = true);
       }));
     const transport = (): PacedTransport => ({ ...current(), renew: renewed ? undefined : renew });
-    return new HttpKubeClient(this.server, transport, this.#guard, this.#signal, this.#limitMs);
+    return new HttpKubeClient(this.server, transport, this.#manner);
   }
 
   /** A client that answers "not yet" until `ready` resolves, so that nothing else has to wait for it. */
@@ -220,20 +224,17 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #text(method: Request['method'], path: string, options: RequestOptions = {}): Promise<string> {
-    const request = this.#request(method, path, AbortSignal.timeout(this.#limitMs), options);
-    const response = await sendInTime(this.#transport, request, this.#limitMs);
+    const { limitMs, clock } = this.#manner;
+    const request = this.#request(method, path, AbortSignal.timeout(limitMs), options);
+    const response = await sendInTime(this.#transport, request, limitMs);
+    clock.heard(response.headers['date']);
     return response.body.text();
   }
 
   #request(method: Request['method'], path: string, signal: AbortSignal, options: RequestOptions): Request {
-    return {
-      ...options,
-      method,
-      path,
-      server: this.server,
-      guard: this.#guard,
-      signal: this.#signal ? AbortSignal.any([this.#signal, signal]) : signal,
-    };
+    const { guard, signal: end } = this.#manner;
+    const both = end ? AbortSignal.any([end, signal]) : signal;
+    return { ...options, method, path, server: this.server, guard, signal: both };
   }
 }
 

@@ -31,7 +31,7 @@ class Following {
   #current: Presented;
   #dispatcher: Transport['dispatcher'];
   readonly #pauses = new Pauses();
-  #readAgainAt = Date.now() + ROTATION_CHECK_MS;
+  #readAgainAt = performance.now() + ROTATION_CHECK_MS;
   #reading: Promise<void> | undefined;
   /** What the server did not take, and what is done about it. */
   #rejected: { readonly presented: Presented; readonly at: number; readonly mended: Promise<void> } | undefined;
@@ -44,7 +44,7 @@ class Following {
   }
 
   transport(): PacedTransport {
-    if (Date.now() > this.#readAgainAt) void this.#refresh(false);
+    if (performance.now() > this.#readAgainAt) void this.#refresh(false);
     const used = this.#current;
     return {
       dispatcher: this.#dispatcher,
@@ -58,10 +58,10 @@ class Following {
   async #renew(used: Presented): Promise<boolean> {
     if (this.#current !== used) return true;
     const before = this.#rejected;
-    const recent = before?.presented === used && Date.now() - before.at < ROTATION_CHECK_MS;
+    const recent = before?.presented === used && performance.now() - before.at < ROTATION_CHECK_MS;
     // One that is on its way was begun without knowing of this, and may bring what is remembered.
     const mended = recent ? before.mended : (this.#reading ?? Promise.resolve()).then(() => this.#refresh(true));
-    if (!recent) this.#rejected = { presented: used, at: Date.now(), mended };
+    if (!recent) this.#rejected = { presented: used, at: performance.now(), mended };
     await mended;
     return this.#current !== used;
   }
@@ -76,8 +76,8 @@ class Following {
       })
       // Unreadable for the moment: what is at hand may still be good.
       .then(
-        () => (this.#readAgainAt = Date.now() + ROTATION_CHECK_MS),
-        () => (this.#readAgainAt = Date.now() + ROTATION_RETRY_MS),
+        () => (this.#readAgainAt = performance.now() + ROTATION_CHECK_MS),
+        () => (this.#readAgainAt = performance.now() + ROTATION_RETRY_MS),
       )
       .then(() => {
         this.#reading = undefined;

@@ -30,6 +30,17 @@ export function parseGoDuration(text: string): number | undefined {
   return body === '' ? undefined : sign * total;
 }
 
+/**
+ * What a provider's function returned as `requeueAfter`, in milliseconds. Undefined: it is done, for which nought stands as
+ * well, as in Go.
+ * @throws RuntimeError `INVALID_PROVIDER` where that is no duration
+ */
+export function requeueMs(result: { readonly requeueAfter: Duration } | void): number | undefined {
+  // Also where somebody returns an object without it.
+  if (result?.requeueAfter === undefined) return undefined;
+  return milliseconds(result.requeueAfter, 'requeueAfter') || undefined;
+}
+
 /** @throws RuntimeError `INVALID_PROVIDER` where a provider returned something else than a duration */
 export function milliseconds(duration: Duration, field: string): number {
   const value = typeof duration === 'number' ? duration : parseGoDuration(duration);

@@ -1,7 +1,8 @@
 import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/ports.ts';
 import { CRDS } from '../kube/resources.ts';
-import type { Duration } from '../model/duration.ts';
+import { type Duration, requeueMs } from '../model/duration.ts';
+import { AGAIN_LEAST_MS } from '../tuning.ts';
 import type { KubeObject, ResourceType } from '../model/kubernetes.ts';
 import type { StatusReporter } from './context.ts';
 import { deletionBlocked, type KindCount } from './decide-blocked.ts';
@@ -11,7 +12,7 @@ export interface BlockDeletionOptions {
   kinds: readonly ResourceType[];
   /** Leaves out what the provider itself created. `object` has metadata only. */
   except?: (object: KubeObject, kind: ResourceType) => boolean;
-  /** When to look again; default 10 s. */
+  /** When to look again; default 10 s, at least 1 s. */
   requeueAfter?: Duration;
 }
 
@@ -41,7 +42,8 @@ export async function blockDeletion(
   ctx.status.condition(condition);
   if (condition.status === 'False') return undefined;
   ctx.status.progressing(condition.type, condition.message);
-  return { requeueAfter };
+  // Nought would say that all is gone.
+  return { requeueAfter: requeueMs({ requeueAfter }) ?? AGAIN_LEAST_MS };
 }
 
 async function existing(client: KubeClient, kind: ResourceType): Promise<KubeObject[]> {

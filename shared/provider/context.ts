@@ -94,7 +94,10 @@ export interface DeleteContext<Config> extends CommonContext<Config> {
   readonly mcpGone: boolean;
 }
 
-/** Nothing: done. `requeueAfter`: not yet, look again after that time. */
+/**
+ * Nothing: done, for which a `requeueAfter` of nought stands as well, as in Go. `requeueAfter`: not yet, look again after
+ * that time; less than a second counts as one.
+ */
 export type CallResult = void | { requeueAfter: Duration };
 
 /** What a provider's own initialisation gets. */

@@ -21,7 +21,16 @@ export interface Due {
   score: string;
 }
 
-/** Leases, timers, parked objects, attempts and the epoch of one provider in Redis. See the delivery protocol. */
+/** One life of a server's process, and its time when it was looked at. */
+export interface SeenServer {
+  readonly run: string;
+  readonly at: string;
+}
+
+/**
+ * Leases, timers, parked objects, attempts and the epoch of one provider in Redis, by whose clock they all go. See the
+ * delivery protocol.
+ */
 export class DeliveryState {
   /** The way to where all this lies. */
   readonly link: RedisLink;
@@ -64,7 +73,7 @@ export class DeliveryState {
       this.#keys.attempts,
       member,
       token,
-      typeof timer === 'string' ? timer : Date.now() + Math.round(timer.afterMs),
+      typeof timer === 'string' ? timer : Math.ceil(timer.afterMs),
       settlement.attempts,
       Math.ceil(settlement.heldMs ?? 0),
     );
@@ -91,21 +100,19 @@ export class DeliveryState {
     const member = formatObjectKey(key);
     const { parked, timers } = this.#keys;
     const keys = [this.#keys.unknown(member), this.#keys.lease(member), parked, timers] as const;
-    const now = Date.now();
-    return (await this.#redis.handBack(...keys, member, now + afterMs, now, UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
+    return (await this.#redis.handBack(...keys, member, Math.ceil(afterMs), UNKNOWN_VERSION_TRIES, 6 * afterMs)) === 1;
   }
 
   /** An object for which there is no place is looked at again: by its timer, or when its holder lets it go. */
   async lookAgain(key: ObjectKey, afterMs: number): Promise<void> {
     const member = formatObjectKey(key);
     const { parked, timers } = this.#keys;
-    const now = Date.now();
-    const due = now + Math.round(afterMs);
-    await this.#redis.lookAgain(this.#keys.lease(member), parked, timers, member, due, now);
+    await this.#redis.lookAgain(this.#keys.lease(member), parked, timers, member, Math.ceil(afterMs));
   }
 
-  async dueTimers(now: number, limit: number): Promise<Due[]> {
-    return pairs(await this.#redis.zrangebyscore(this.#keys.timers, 0, now, 'WITHSCORES', 'LIMIT', 0, limit));
+  /** Those whose time has come, the oldest first. */
+  async dueTimers(limit: number): Promise<Due[]> {
+    return pairs(await this.#redis.dueTimers(this.#keys.timers, limit));
   }
 
   /** Parked objects that nobody holds any more. */
@@ -131,6 +138,24 @@ export class DeliveryState {
     return { id, sameServer: same === 1 };
   }
 
+  /** The server that answers now; undefined where it can't be told from others. */
+  async readServer(): Promise<SeenServer | undefined> {
+    const [run, at] = await this.#redis.readServer(this.#keys.epoch);
+    return run === '' ? undefined : { run, at };
+  }
+
+  /**
+   * The first epoch of all, without a pause.
+   * @param seen the server, as it was looked at before it was known that this is the first
+   * @returns undefined, with nothing done, where it is too late for that
+   */
+  async beginFirstEpoch(seen: SeenServer, longestLeaseMs: number): Promise<string | undefined> {
+    const id = randomUUID();
+    const begun = await this.#redis.beginFirst(this.#keys.epoch, id, seen.run, seen.at, longestLeaseMs);
+    return begun === 1 ? id : undefined;
+  }
+
+  /** Nothing is granted until the longest lease of before has surely ended. */
   async beginEpoch(longestLeaseMs: number): Promise<string> {
     const id = randomUUID();
     await this.#redis.beginEpoch(this.#keys.epoch, id, longestLeaseMs);

@@ -47,7 +47,6 @@ const ON_KEYS: Readonly<Record<string, readonly (string | number)[]>> = {
   zadd: [0, 'm'],
   zcard: [],
   zcount: [0, 0],
-  zincrby: [1, 'm'],
   zpopmin: [],
   zrange: [0, 0],
   zrangebyscore: [0, 0],

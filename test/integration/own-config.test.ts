@@ -69,10 +69,17 @@ const ask = (client: HttpKubeClient): Promise<string> =>
     () => 'ok',
     (error: Error) => error.message,
   );
-const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
+const sinceTheStart = performance.now.bind(performance);
+let passed = 0;
+const pass = (ms: number): void => {
+  passed += ms;
+  vi.setSystemTime(Date.now() + ms);
+};
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+  passed = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => sinceTheStart() + passed);
   folder = mkdtempSync(join(tmpdir(), 'own-config-'));
   seen = [];
   accepted = undefined;
@@ -80,6 +87,7 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   server.closeAllConnections();
   server.close();
   rmSync(folder, { recursive: true });

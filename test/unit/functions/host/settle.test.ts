@@ -11,6 +11,8 @@ describe('what an outcome does to the timer and the count of failures', () => {
     ['a pass that is through clears both', done(), { timer: 'clear', attempts: 'clear' }],
     ['a pass that goes on keeps both', done(INSTALL_REQUESTED), { timer: 'keep', attempts: 'keep' }],
     ['again: exactly then, without jitter', again(1_234, 'x'), { timer: { afterMs: 1_234 }, attempts: 'clear' }],
+    ['again, at once: a second is the least', again(0, 'x'), { timer: { afterMs: 1_000 }, attempts: 'clear' }],
+    ['again, in a part of a second: likewise', again(0.4, 'x'), { timer: { afterMs: 1_000 }, attempts: 'clear' }],
     ['waiting: a safety timer', waiting('x'), { timer: { afterMs: 120_000 }, attempts: 'clear' }],
     ['a failure: backoff, and it is counted', failed('x'), { timer: { afterMs: 8_000 }, attempts: 'count' }],
     [

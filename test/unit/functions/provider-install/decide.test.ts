@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideNextLook, markInstallStarted, mayInstall } from '../../../../functions/provider-install/decide.ts';
+import { done } from '../../../../shared/events/outcome.ts';
 import { condition, deleting, marks, provider, serviceObject, standardKey } from '../objects.ts';
 
 describe('whose turn it is', () => {
@@ -58,9 +59,13 @@ describe('when an installed object is looked at again', () => {
   const now = new Date('2026-01-01T00:00:00Z');
   const inMs = (ms: number): Date => new Date(now.getTime() + ms);
 
-  test.each<[string, Parameters<typeof decideNextLook>, ReturnType<typeof decideNextLook>]>([
-    ['never, where nobody asks for it', [undefined, undefined, undefined, now], { kind: 'done', next: [] }],
-    ['never by a poll interval of nought', [undefined, 0, undefined, now], { kind: 'done', next: [] }],
+  type Given = [...Parameters<typeof decideNextLook>] extends [...infer All, number]
+    ? [...All, random?: number]
+    : never;
+
+  test.each<[string, Given, ReturnType<typeof decideNextLook>]>([
+    ['never, where nobody asks for it', [undefined, undefined, undefined, now], done()],
+    ['never by a poll interval of nought', [undefined, 0, undefined, now], done()],
     [
       'at the poll interval',
       [undefined, 60_000, undefined, now],
@@ -72,9 +77,25 @@ describe('when an installed object is looked at again', () => {
       { kind: 'again', afterMs: 120_000, reason: 'RequeueAfter' },
     ],
     [
-      'at once, where the provider says so',
+      "at the poll interval, where the provider returns Go's zero value",
       [{ requeueAfter: 0 }, 60_000, undefined, now],
-      { kind: 'again', afterMs: 0, reason: 'RequeueAfter' },
+      { kind: 'again', afterMs: 60_000, reason: 'PollInterval' },
+    ],
+    ['never, where it does and nobody else asks', [{ requeueAfter: '0s' }, undefined, undefined, now], done()],
+    [
+      'exactly when the provider asks, whatever the others do',
+      [{ requeueAfter: '90s' }, 60_000, undefined, now, 0],
+      { kind: 'again', afterMs: 90_000, reason: 'RequeueAfter' },
+    ],
+    [
+      'a tenth earlier at the earliest by a poll interval',
+      [undefined, 60_000, undefined, now, 0],
+      { kind: 'again', afterMs: 54_000, reason: 'PollInterval' },
+    ],
+    [
+      'a tenth later at the latest',
+      [undefined, 60_000, undefined, now, 1],
+      { kind: 'again', afterMs: 66_000, reason: 'PollInterval' },
     ],
     [
       'when the access ends before that',
@@ -97,13 +118,14 @@ describe('when an installed object is looked at again', () => {
       { kind: 'again', afterMs: 0, reason: 'RenewAccess' },
     ],
   ])('%s', (_when, given, outcome) => {
-    expect(decideNextLook(...given)).toEqual(outcome);
+    const [result, pollIntervalMs, renewAt, at, random = 0.5] = given;
+    expect(decideNextLook(result, pollIntervalMs, renewAt, at, random)).toEqual(outcome);
   });
 
   test.each([['soon'], [-1], [Number.NaN], [Number.POSITIVE_INFINITY], ['-5s']])(
     'a provider that asks for %s is told what is wrong',
     (requeueAfter) => {
-      expect(() => decideNextLook({ requeueAfter }, undefined, undefined, now)).toThrow(
+      expect(() => decideNextLook({ requeueAfter }, undefined, undefined, now, 0.5)).toThrow(
         expect.objectContaining({
           code: 'INVALID_PROVIDER',
           message: expect.stringContaining('requeueAfter') as string,

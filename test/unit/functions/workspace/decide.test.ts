@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   decideWorkspaceAccess,
   EXPIRES_AT_ANNOTATION,
+  grantedLifeMs,
   PERMISSIONS_ANNOTATION,
   RENEW_AT_ANNOTATION,
   renewalTime,
@@ -72,5 +73,20 @@ describe('renewal', () => {
     const issued = new Date('2026-03-01T00:00:00Z');
     expect(renewalTime(issued, new Date('2026-03-08T00:00:00Z'), 0.8)).toEqual(new Date('2026-03-06T14:24:00Z'));
     expect(renewalTime(issued, new Date('2026-03-01T00:10:00Z'), 0.8)).toEqual(new Date('2026-03-01T00:08:00Z'));
+  });
+});
+
+describe('the life that was granted to a token', () => {
+  const token = (claims: object): string =>
+    `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`;
+
+  test.each([
+    ['is that between its own two times, whatever ours is', token({ iat: 1_000, exp: 1_600 }), 600_000],
+    ['is not known of one that never ends', token({ iat: 1_000 }), undefined],
+    ['is not known of one that ended before it began', token({ iat: 1_600, exp: 1_000 }), undefined],
+    ['is not known of one that is no JWT', 'opaque', undefined],
+    ['is not known of one that holds something else', `e30.${Buffer.from('{').toString('base64url')}.x`, undefined],
+  ])('%s', (_what, given, expected) => {
+    expect(grantedLifeMs(given)).toBe(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { milliseconds, parseGoDuration } from '../../../../shared/model/duration.ts';
+import { milliseconds, parseGoDuration, requeueMs } from '../../../../shared/model/duration.ts';
 
 describe('Go durations', () => {
   test.each([
@@ -66,4 +66,20 @@ describe('what a provider gives', () => {
       );
     },
   );
+});
+
+describe('what a provider returns as requeueAfter', () => {
+  test.each([
+    ['nothing', undefined, undefined],
+    ['milliseconds', { requeueAfter: 1_500 }, 1_500],
+    ['a duration', { requeueAfter: '1.5s' }, 1_500],
+    ['nought, which is nothing in Go', { requeueAfter: 0 }, undefined],
+    ['nought as a duration', { requeueAfter: '0s' }, undefined],
+  ])('%s', (_what, result, expected) => {
+    expect(requeueMs(result)).toBe(expected);
+  });
+
+  test('something else is refused', () => {
+    expect(() => requeueMs({ requeueAfter: 'soon' })).toThrow(/^requeueAfter: expected milliseconds or a duration/);
+  });
 });
