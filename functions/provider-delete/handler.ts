@@ -34,7 +34,7 @@ export const providerDelete: Step = async (object, run) => {
     return { status: report, outcome: again(milliseconds(result.requeueAfter, 'requeueAfter'), 'RequeueAfter') };
   await removeCopies(run, ctx);
   // Before the first of its access goes.
-  await markUninstalled(run.marks, run.key);
+  await markUninstalled(run.marks, run.key, marks);
   return {
     status: reportUninstalled('Deleted', 'The provider has removed all', report),
     outcome: done(TEARDOWN_REQUESTED),

@@ -15,6 +15,7 @@ import {
 } from './decide.ts';
 import { formatTokenSecrets, parseTokenSecrets, type TokenSecret } from './decide-token-secrets.ts';
 import { permissionsHash, workspaceSecret } from './objects.ts';
+import { requireClaim } from './tenant-namespace.ts';
 import type { Token } from './token.ts';
 
 /** What the kubeconfig Secret has to be for. */
@@ -23,23 +24,28 @@ export function wantedOf(run: Run, access: AccessSpec) {
 }
 
 /**
- * Puts the token into the kubeconfig Secret on the platform cluster.
- * @param last the Secret of the token that was handed out before; it stays good until the next one
+ * Puts the token into the kubeconfig Secret on the platform cluster, while the object still has its claim and the Secret is
+ * the one that was looked at. The token that was handed out before stays good until the next one.
+ * @param found the Secret as it was read
+ * @throws ApiError 409 `Conflict` and `AlreadyExists`
  */
 export async function store(
   run: Run,
   workspace: WorkspacePort,
   access: AccessSpec,
   token: Token,
-  last: TokenSecret | undefined,
+  found: Secret | undefined,
 ): Promise<Verdict> {
   const reference = workspaceSecret(run);
   const wanted = wantedOf(run, access);
   const renewAt = renewalTime(token.issuedAt, token.expiresAt, workspace.tuning.renewalThreshold);
-  await run.platform.apply<Secret>(SECRETS, {
+  const [last] = tokenSecretsOf(found);
+  const { uid, resourceVersion } = found?.metadata ?? {};
+  const secret: Secret = {
     metadata: {
       name: reference.name,
       namespace: reference.namespace,
+      ...(uid && resourceVersion ? { uid, resourceVersion } : {}),
       labels: {
         [RUNTIME_LABEL]: run.provider.name,
         [MANAGED_BY_LABEL]: shortenName(run.provider.controllerName),
@@ -56,7 +62,9 @@ export async function store(
     data: {
       [reference.key]: Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64'),
     },
-  });
+  };
+  await requireClaim(run);
+  await (found ? run.platform.apply(SECRETS, secret) : run.platform.create(SECRETS, secret));
   run.log.info({ expiresAt: token.expiresAt }, 'workspace token made');
   return granted(run, renewAt);
 }
