@@ -3,11 +3,18 @@ import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../shared/model/access.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
-import { MANAGED_BY_LABEL, OBJECT_ANNOTATION, RUNTIME_LABEL, shortenName } from '../../shared/names.ts';
+import {
+  CONTENTS_ANNOTATION,
+  MANAGED_BY_LABEL,
+  OBJECT_ANNOTATION,
+  RUNTIME_LABEL,
+  shortenName,
+} from '../../shared/names.ts';
 import type { Run } from '../step/run.ts';
 import type { Verdict } from '../step/verdict.ts';
 import {
   EXPIRES_AT_ANNOTATION,
+  fingerprint,
   PERMISSIONS_ANNOTATION,
   RENEW_AT_ANNOTATION,
   renewalTime,
@@ -41,6 +48,7 @@ export async function store(
   const renewAt = renewalTime(token.issuedAt, token.expiresAt, workspace.tuning.renewalThreshold);
   const [last] = tokenSecretsOf(found);
   const { uid, resourceVersion } = found?.metadata ?? {};
+  const contents = Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64');
   const secret: Secret = {
     metadata: {
       name: reference.name,
@@ -53,15 +61,14 @@ export async function store(
       annotations: {
         [OBJECT_ANNOTATION]: wanted.object,
         [PERMISSIONS_ANNOTATION]: wanted.permissions,
+        [CONTENTS_ANNOTATION]: fingerprint(contents),
         [EXPIRES_AT_ANNOTATION]: token.expiresAt.toISOString(),
         [RENEW_AT_ANNOTATION]: renewAt.toISOString(),
         [TOKENS_ANNOTATION]: formatTokenSecrets([token.boundTo, ...(last ? [last] : [])]),
       },
     },
     type: 'Opaque',
-    data: {
-      [reference.key]: Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64'),
-    },
+    data: { [reference.key]: contents },
   };
   await requireClaim(run);
   await (found ? run.platform.apply(SECRETS, secret) : run.platform.create(SECRETS, secret));

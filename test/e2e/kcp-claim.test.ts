@@ -90,6 +90,7 @@ test('an object that waits and goes without ever having had its turn leaves noth
     seen(left);
     return left.length === 0;
   });
+  expect(await orders.read('waiting')).toBeUndefined();
 });
 
 test('what a stripped object left is removed before the next of the workspace is served', async () => {
