@@ -171,7 +171,7 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
     queue,
     followed,
     ...requests,
-    accessSecretWatch({ ...watching, index }),
+    accessSecretWatch({ ...watching, provider: provider.name, index, known: followed }),
     configStatus,
     ...(config ? [config] : []),
     ...references,

@@ -49,6 +49,9 @@ export const MARK_ANNOTATION = 'service-provider.open-control-plane.io/mark';
 /** Ours: on a workspace's tenant namespace on the platform cluster, what was made in the workspace, with its uid. */
 export const MADE_ANNOTATION = 'service-provider.open-control-plane.io/made-in-workspace';
 
+/** Ours: on the kubeconfig Secret of a workspace, a fingerprint of what the runtime has put into it. */
+export const CONTENTS_ANNOTATION = 'service-provider.open-control-plane.io/contents';
+
 /** Ours: on an APIExport, which of its permission claims the runtime asked for. */
 export const CLAIMS_ANNOTATION = 'service-provider.open-control-plane.io/claims';
 

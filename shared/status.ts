@@ -1,4 +1,5 @@
 import { equal, mergePatchOf } from './model/json.ts';
+import { shortenName } from './names.ts';
 import type { Condition, ServiceObject } from './model/kubernetes.ts';
 
 /** `phase` of a Service API object; `api/common` of openmcp-operator. */
@@ -80,9 +81,34 @@ export function hasCondition(object: ServiceObject, type: string): boolean {
   return conditionOf(object, type)?.status === 'True';
 }
 
-/** `reason` must match `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`, or the API server refuses the whole status. */
+/** What `metav1.Condition` asks of a reason and a type, or the API server refuses the whole status. */
 export const REASON = /^[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9_])?$/;
+export const TYPE =
+  /^(?=.{1,316}$)([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const MAX_TYPE_LENGTH = 316;
+const MAX_REASON_LENGTH = 1_024;
 const MAX_MESSAGE_LENGTH = 4_096;
+
+/**
+ * A condition's type as an API server takes it: what is not allowed becomes `_`, as in the Go library; empty where no letter
+ * or digit is in it.
+ */
+export function mendedType(type: string): string {
+  if (TYPE.test(type)) return type;
+  const mended = shortenName(type.replaceAll(/[^A-Za-z0-9_.-]/g, '_'), MAX_TYPE_LENGTH);
+  return mended.replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '');
+}
+
+/** The same for the reason of a condition; where nothing is left of it, `<type>_<status>`. */
+export function mendedReason(reason: string, { type, status }: Pick<Condition, 'type' | 'status'>): string {
+  const mend = (text: string): string =>
+    text
+      .replaceAll(/[^A-Za-z0-9_,:]/g, '_')
+      .replace(/^[^A-Za-z]+/, '')
+      .slice(0, MAX_REASON_LENGTH)
+      .replace(/[,:]+$/, '');
+  return mend(reason) || mend(`${type}_${status}`) || REASON_RECONCILE_ERROR;
+}
 
 /**
  * The merge patch of `/status` that brings the report onto the object, or `undefined` when it is all there already.
@@ -110,7 +136,7 @@ export function statusPatch(object: ServiceObject, report: TenantReport, now: Da
 
 /**
  * Pure: the conditions with what is reported. Those that are not named stay; `lastTransitionTime` moves only when a status
- * flips; a reason that the API server would refuse becomes `ReconcileError`.
+ * flips; what the API server would refuse is mended.
  * @param generation what the reports are about
  */
 export function mergeConditions(
@@ -119,21 +145,30 @@ export function mergeConditions(
   generation: number,
   now: Date,
 ): Condition[] {
-  const merged = new Map(before.map((condition) => [condition.type, condition]));
+  const time = `${now.toISOString().slice(0, -'.000Z'.length)}Z`;
+  // The list is written as a whole: one that somebody else has spoilt would take all others along.
+  const merged = new Map(before.map((each) => mended(each, time)).map((each) => [each.type, each]));
   for (const report of reports) {
     const old = merged.get(report.type);
     merged.set(report.type, {
       type: report.type,
       status: report.status,
-      reason: REASON.test(report.reason) ? report.reason : REASON_RECONCILE_ERROR,
+      reason: mendedReason(report.reason, report),
       // Cut in the middle of a character, the server would store another text than we compare with.
       message: report.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
       observedGeneration: generation,
-      lastTransitionTime:
-        old && old.status === report.status
-          ? old.lastTransitionTime
-          : `${now.toISOString().slice(0, -'.000Z'.length)}Z`,
+      lastTransitionTime: old && old.status === report.status ? old.lastTransitionTime : time,
     });
   }
-  return [...merged.values()];
+  return [...merged.values()].filter(({ type }) => type !== '');
+}
+
+/** Types of before asked for less. */
+type AnyCondition = Omit<Condition, 'reason'> & { reason?: string };
+
+function mended(condition: AnyCondition, time: string): Condition {
+  const { type, reason = '', lastTransitionTime } = condition;
+  const named = { ...condition, reason, type: mendedType(type) };
+  if (named.type === type && REASON.test(reason) && lastTransitionTime) return named;
+  return { ...named, reason: mendedReason(reason, named), lastTransitionTime: lastTransitionTime || time };
 }

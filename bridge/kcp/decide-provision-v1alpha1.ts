@@ -55,6 +55,18 @@ function withSchema(existing: string[], wanted: WantedExport['resource']): strin
   return [...others, wanted.schema];
 }
 
+/** The schema from which an export serves the type, and those of its other types. */
+export function exportedV1Alpha1(
+  existing: ApiExportV1Alpha1 | undefined,
+  resource: WantedExport['resource'],
+): { current: string | undefined; others: string[] } {
+  const schemas = existing?.spec?.latestResourceSchemas ?? [];
+  return {
+    current: currentSchemaV1Alpha1(existing, resource),
+    others: schemas.filter((schema) => !isOfType(schema, resource)),
+  };
+}
+
 /** Which of an export's schemas serves the type. */
 export function currentSchemaV1Alpha1(
   existing: ApiExportV1Alpha1 | undefined,

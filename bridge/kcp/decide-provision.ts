@@ -56,6 +56,16 @@ export function currentSchema(
   return existing?.spec?.resources?.find((each) => each.group === group && each.name === name)?.schema;
 }
 
+/** The schema from which an export serves the type, and those of its other types. */
+export function exportedSchemas(
+  existing: ApiExport | undefined,
+  type: { group: string; name: string },
+): { current: string | undefined; others: string[] } {
+  const current = currentSchema(existing, type);
+  const schemas = (existing?.spec?.resources ?? []).map(({ schema }) => schema);
+  return { current, others: schemas.filter((schema) => schema !== current) };
+}
+
 /** Whether the export serves other types as well. */
 export function isShared(existing: ApiExport | undefined, { resource }: WantedExport): boolean {
   return (existing?.spec?.resources ?? []).some((each) => each.group !== resource.group || each.name !== resource.name);

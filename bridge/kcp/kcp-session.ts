@@ -30,7 +30,7 @@ import { isContested } from './decide-contested.ts';
 import { followEndpoints } from './endpoints.ts';
 import type { ExportApi } from './export-api.ts';
 import { type Shard, shardAt } from './shard.ts';
-import type { Provisioned, ProvisionOptions } from './provision.ts';
+import type { Provisioned, ProvisionOptions, Refused } from './provision.ts';
 import { isMovedOn, retireSchemas } from './upkeep.ts';
 
 /** The runtime's identity in kcp, at its provider workspace and at any other address. */
@@ -77,6 +77,7 @@ export class KcpSession implements Part {
   #problem: string | undefined = 'not connected yet';
   /** What the ProviderConfig says, by its type. */
   readonly #conditions = new Map<string, ConditionReport>();
+  #refused: Refused | undefined;
   /** How often in a row the export was not as it was left. */
   #mends = 0;
 
@@ -104,6 +105,11 @@ export class KcpSession implements Part {
   }
 
   problems(): readonly string[] {
+    return [...(this.#refused ? [`kcp: ${this.#refused.why.message}`] : []), ...this.#serving()];
+  }
+
+  /** Why objects are not followed, or not all. */
+  #serving(): readonly string[] {
     if (this.#problem !== undefined) return [`kcp: ${this.#problem}`];
     const problem = this.#endpoints && watchProblem('kcp: endpoints', this.#endpoints.state);
     return [...(problem === undefined ? [] : [problem]), ...this.#watches().flatMap((watch) => watch.problems())];
@@ -111,7 +117,7 @@ export class KcpSession implements Part {
 
   /** Objects are followed as well as everything on the way to them. */
   stats(): Partial<BridgeStats> {
-    const objects = { watches: [{ watch: 'objects', up: this.problems().length === 0 }] };
+    const objects = { watches: [{ watch: 'objects', up: this.#serving().length === 0 }] };
     return sumOfStats([objects, ...this.#watches().map((watch) => watch.stats())]);
   }
 
@@ -155,9 +161,10 @@ export class KcpSession implements Part {
     while (this.#running) {
       try {
         const access = await ports.connect(platform, settings);
-        const { api, statusOpen } = await ports.provision(access.workspace, provider, log, settings);
+        const { api, statusOpen, refused } = await ports.provision(access.workspace, provider, log, settings);
         this.#problem = undefined;
-        this.#say(provisioned(), statusProtected(statusOpen));
+        this.#refuse(refused);
+        this.#say(refused ? notProvisioned(refused.why) : provisioned(), statusProtected(statusOpen));
         return { access, api };
       } catch (error) {
         if (!this.#running) return undefined;
@@ -173,17 +180,23 @@ export class KcpSession implements Part {
   /** An export that somebody removed or edited is put right, and schemas that nothing uses any more go. */
   async #keepUp({ workspace }: KcpAccess, api: ExportApi): Promise<void> {
     const { provider, settings, upkeep, ports, log } = this.#options;
-    if (!(await isMovedOn(workspace, provider, api))) {
+    if (!(await isMovedOn(workspace, provider, api, this.#refused?.schema))) {
       const leave = isContested(this.#mends);
-      const { mended, statusOpen } = await ports.provision(workspace, provider, log, { ...settings, leave });
+      const { mended, statusOpen, refused } = await ports.provision(workspace, provider, log, { ...settings, leave });
       this.#mends = mended.length === 0 ? 0 : this.#mends + 1;
-      this.#say(
-        leave && mended.length > 0 ? contested(this.#exportName, mended) : provisioned(),
-        statusProtected(statusOpen),
-      );
-    }
+      this.#refuse(refused);
+      const state = refused ? notProvisioned(refused.why) : provisioned();
+      this.#say(leave && mended.length > 0 ? contested(this.#exportName, mended) : state, statusProtected(statusOpen));
+    } else this.#refuse(undefined);
     const inUse = this.#schemasInUse();
     if (inUse) await retireSchemas(workspace, provider, api, { inUse, graceMs: upkeep.schemaGraceMs, log });
+  }
+
+  /** Tenants are served all the same, on the schema that they have. */
+  #refuse(refused: Refused | undefined): void {
+    if (refused && refused.why.message !== this.#refused?.why.message)
+      this.#options.log.warn({ problem: refused.why.message }, 'the schema is refused; tenants keep theirs');
+    this.#refused = refused;
   }
 
   /** Reports what has changed, once all is known: what is said of before is not to go and come again. */

@@ -8,17 +8,21 @@ import type { KubeClient } from '../../shared/kube/ports.ts';
 import { API_RESOURCE_SCHEMAS } from '../../shared/kube/resources.ts';
 import type { PermissionClaim } from '../../shared/model/access.ts';
 import type { KubeObjectOf } from '../../shared/model/kubernetes.ts';
+import type { ApiResourceSchema } from '../../shared/provider/schema/crd.ts';
 import { RUNTIME_LABEL } from '../../shared/names.ts';
-import { type ApiExport, currentSchema, decideExport, isShared, type WantedExport } from './decide-provision.ts';
 import {
-  type ApiExportV1Alpha1,
-  currentSchemaV1Alpha1,
-  decideExportV1Alpha1,
-  isSharedV1Alpha1,
-} from './decide-provision-v1alpha1.ts';
+  type ApiExport,
+  decideExport,
+  type ExportDecision,
+  exportedSchemas,
+  type WantedExport,
+} from './decide-provision.ts';
+import { decideExportV1Alpha1, exportedV1Alpha1 } from './decide-provision-v1alpha1.ts';
 import { type ExportApi, exportApiOf } from './export-api.ts';
 import { ensureTenantRights } from './tenant-rights.ts';
 import { PROVISION_ATTEMPTS } from '../tuning.ts';
+
+type StoredSchema = KubeObjectOf<{ spec: ApiResourceSchema['spec'] }>;
 
 export interface ProvisionOptions {
   /** An APIExport that differs is left as it is: somebody else keeps changing it. */
@@ -35,15 +39,26 @@ export interface Provisioned {
   readonly mended: readonly string[];
   /** Why tenants can write the status of their objects; undefined when they can't. */
   readonly statusOpen: string | undefined;
+  /** Why tenants are served on the schema that they have, and not on the provider's; undefined when they are on that. */
+  readonly refused: Refused | undefined;
+}
+
+/** A schema that was not put in force. */
+export interface Refused {
+  readonly why: RuntimeError;
+  /** The APIResourceSchema that stays. */
+  readonly schema: string;
 }
 
 /**
  * Makes the provider's type available to tenants: the APIResourceSchema and the APIExport in the provider workspace, and
  * what tenants may do with it. Idempotent; writes nothing where nothing differs. kcp adds the APIExportEndpointSlice of
  * the same name by itself.
+ * A schema under which objects that tenants have would no longer be valid is not put in force: all else is as it has to
+ * be, and they go on with the one that they have.
  * @param workspace the provider workspace
- * @throws RuntimeError `INVALID_PROVIDER` when the provider declares no kcp, or when objects that tenants have would no
- *   longer be valid under its schema; ApiError for what kcp refuses
+ * @throws RuntimeError `INVALID_PROVIDER` when the provider declares no kcp, or its kind is exported by another name
+ *   already; ApiError for what kcp refuses
  */
 export async function provisionExport(
   workspace: KubeClient,
@@ -55,23 +70,29 @@ export async function provisionExport(
   const { exportName, permissionClaims } = provider.kcp;
   const { group, plural } = provider.api.type;
   const schema = provider.api.apiResourceSchema();
+  const spec = schema['spec'] as ApiResourceSchema['spec'];
+  const resource = { group, name: plural, schema: schema.metadata.name };
+  const api = await exportApiOf(workspace, exportName);
+  let existing = await workspace.get<ApiExport>(api.exports, exportName);
+  await refuseSecondName(workspace, api, existing, { name: exportName, resource }, spec);
   const unlimited = await ensureTenantRights(workspace, provider);
   const wanted = {
     provider: provider.name,
     name: exportName,
-    resource: { group, name: plural, schema: schema.metadata.name },
+    resource,
     claims: [...RUNTIME_CLAIMS, ...permissionClaims].map((claim) => identified(claim, identityHashes)),
     limitTenants: unlimited === undefined,
   };
-  const api = await exportApiOf(workspace, exportName);
   for (let attempt = 1; ; attempt++) {
-    const existing = await workspace.get<ApiExport>(api.exports, exportName);
-    const { current, decision, shared } = decided(api, existing, wanted);
-    await refuseIncompatible(workspace, current, wanted, schema['spec'] as SchemaSpec);
-    await ensureSchema(workspace, provider, schema, log);
+    const { current, others } = exported(api, existing, wanted);
+    const refused = await refusedSchema(workspace, current, wanted, spec);
+    if (!refused) await ensureSchema(workspace, provider, schema, log);
+    const schemaInForce = refused?.schema ?? resource.schema;
+    const decision = decided(api, existing, { ...wanted, resource: { ...resource, schema: schemaInForce } });
+    const shared = others.length > 0;
     const open =
       shared && !existing?.spec?.maximalPermissionPolicy ? `APIExport ${exportName} has other types` : undefined;
-    const result = { api, mended: [], statusOpen: unlimited ?? open };
+    const result = { api, mended: [], statusOpen: unlimited ?? open, refused };
     try {
       if (decision.kind === 'nothing') return result;
       if (decision.kind === 'create') {
@@ -87,6 +108,7 @@ export async function provisionExport(
     } catch (error) {
       // Somebody else wrote in between: look again.
       if (!isConflict(error) || attempt === PROVISION_ATTEMPTS) throw error;
+      existing = await workspace.get<ApiExport>(api.exports, exportName);
     }
   }
 }
@@ -97,39 +119,52 @@ function identified(claim: PermissionClaim, hashes: Readonly<Record<string, stri
   return identityHash === undefined ? claim : { ...claim, identityHash };
 }
 
-/** The schema that the export serves the type from, and what has to be written. */
-function decided(api: ExportApi, existing: ApiExport | undefined, wanted: WantedExport) {
-  if (api.version === 'v1alpha1') {
-    const old = existing as ApiExportV1Alpha1 | undefined;
-    return {
-      current: currentSchemaV1Alpha1(old, wanted.resource),
-      decision: decideExportV1Alpha1(old, wanted),
-      shared: isSharedV1Alpha1(old, wanted),
-    };
-  }
-  return {
-    current: currentSchema(existing, wanted.resource),
-    decision: decideExport(existing, wanted),
-    shared: isShared(existing, wanted),
-  };
+/** The schema that the export serves the type from, and those of its other types. */
+function exported(api: ExportApi, existing: ApiExport | undefined, { resource }: Pick<WantedExport, 'resource'>) {
+  return api.version === 'v1alpha1' ? exportedV1Alpha1(existing, resource) : exportedSchemas(existing, resource);
+}
+
+/** What has to be written. */
+function decided(api: ExportApi, existing: ApiExport | undefined, wanted: WantedExport): ExportDecision {
+  return api.version === 'v1alpha1'
+    ? (decideExportV1Alpha1(existing, wanted) as ExportDecision)
+    : decideExport(existing, wanted);
 }
 
 /** What is exported now stays as it is until somebody decides. */
-async function refuseIncompatible(
+async function refusedSchema(
   workspace: KubeClient,
   current: string | undefined,
   wanted: WantedExport,
   spec: SchemaSpec,
-): Promise<void> {
-  if (!current || current === wanted.resource.schema) return;
-  const before = await workspace.get<KubeObjectOf<{ spec: SchemaSpec }>>(API_RESOURCE_SCHEMAS, current);
+): Promise<Refused | undefined> {
+  if (!current || current === wanted.resource.schema) return undefined;
+  const before = await workspace.get<StoredSchema>(API_RESOURCE_SCHEMAS, current);
   const reasons = before ? incompatibilities(before.spec, spec) : [];
-  if (reasons.length > 0)
-    throw new RuntimeError(
-      'INVALID_PROVIDER',
-      `APIExport ${wanted.name}: objects of tenants would become invalid (${reasons.join('; ')}); keep the ` +
-        `schema compatible, or remove ${wanted.resource.name} from spec of the APIExport to insist`,
-    );
+  if (reasons.length === 0) return undefined;
+  const message =
+    `APIExport ${wanted.name}: objects of tenants would become invalid (${reasons.join('; ')}); keep the ` +
+    `schema compatible, or remove ${wanted.resource.name} from spec of the APIExport to insist`;
+  return { why: new RuntimeError('INVALID_PROVIDER', message), schema: current };
+}
+
+/** Two names of one kind would be two types of which kcp serves neither rightly, and objects lie under the first. */
+async function refuseSecondName(
+  workspace: KubeClient,
+  api: ExportApi,
+  existing: ApiExport | undefined,
+  wanted: Pick<WantedExport, 'name' | 'resource'>,
+  { names: { kind } }: ApiResourceSchema['spec'],
+): Promise<void> {
+  for (const name of exported(api, existing, wanted).others) {
+    const other = (await workspace.get<StoredSchema>(API_RESOURCE_SCHEMAS, name))?.spec;
+    if (other?.group !== wanted.resource.group || other.names.kind !== kind) continue;
+    const { plural } = other.names;
+    const message =
+      `APIExport ${wanted.name}: ${kind} is exported as ${plural} already, and would be as ${wanted.resource.name}, too; ` +
+      `set plural: '${plural}' in the provider, or remove ${plural} from spec of the APIExport to insist`;
+    throw new RuntimeError('INVALID_PROVIDER', message);
+  }
 }
 
 async function ensureSchema(

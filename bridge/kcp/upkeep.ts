@@ -8,14 +8,22 @@ import { type ApiExportV1Alpha1, currentSchemaV1Alpha1 } from './decide-provisio
 import { retiredSchemas } from './decide-retire.ts';
 import { type ExportApi } from './export-api.ts';
 
-/** Whether another version of the provider serves the type now, from a schema of its own: then the export is that one's. */
-export async function isMovedOn(workspace: KubeClient, provider: Provider, api: ExportApi): Promise<boolean> {
+/**
+ * Whether another version of the provider serves the type now, from a schema of its own: then the export is that one's.
+ * @param kept the schema that is there since ours was refused
+ */
+export async function isMovedOn(
+  workspace: KubeClient,
+  provider: Provider,
+  api: ExportApi,
+  kept: string | undefined,
+): Promise<boolean> {
   const existing = await workspace.get(api.exports, provider.kcp?.exportName ?? '');
   const { group, plural } = provider.api.type;
   const resource = { group, name: plural, schema: provider.api.apiResourceSchema().metadata.name };
   const current =
     api.version === 'v1alpha1' ? currentSchemaV1Alpha1(existing, resource) : currentSchema(existing, resource);
-  if (current === undefined || current === resource.schema) return false;
+  if (current === undefined || current === resource.schema || current === kept) return false;
   // A schema that no provider has made is somebody's edit.
   const schema = await workspace.get(API_RESOURCE_SCHEMAS, current);
   return schema?.metadata.labels?.[RUNTIME_LABEL] === provider.name;

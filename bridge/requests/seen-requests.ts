@@ -47,8 +47,8 @@ export function seenRequest(provider: string, request: Request): SeenRequest | u
   };
 }
 
-/** The object that a request of ours was made for. */
-export function ownerOf(request: Pick<SeenRequest, 'owner'>): ObjectKey | undefined {
+/** The object that a request or Secret of ours was made for. */
+export function ownerOf(request: { readonly owner?: string | undefined }): ObjectKey | undefined {
   return request.owner === undefined ? undefined : parseObjectKey(request.owner);
 }
 

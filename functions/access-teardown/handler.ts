@@ -9,7 +9,7 @@ import { removeStrays } from '../requests/strays.ts';
 import { leaveWorkspace } from '../workspace/leave.ts';
 import { flowPosition, mayBeInstalled } from '../step/flow.ts';
 import { letGo } from '../step/let-go.ts';
-import { isNobodys, type Marks, NO_MARKS } from '../step/marks.ts';
+import type { Marks } from '../step/marks.ts';
 import { backToStart } from '../step/precondition.ts';
 import type { Run, Step, StepResult } from '../step/run.ts';
 import { CLAIM_RETRY_MS } from '../tuning.ts';
@@ -62,25 +62,22 @@ function awaitDeletion(what: string): StepResult {
   };
 }
 
+/**
+ * Nothing is kept for another object of the workspace that waits for its turn, since that may go without ever having had
+ * one: it makes anew what it needs.
+ */
 async function leave(object: ServiceObject, run: Run, marks: Marks | undefined): Promise<StepResult | undefined> {
   if (!run.workspace) return undefined;
-  const others = !run.workspace.gone && (await hasOthers(object, run));
-  const pending = await leaveWorkspace(run, run.workspace, object, {
-    keepNamespaces: others,
-    mayBeInstalled: mayBeInstalled(object, marks),
-  });
+  const pending = await leaveWorkspace(run, run.workspace, object, { mayBeInstalled: mayBeInstalled(object, marks) });
   if (pending)
     return {
       status: reportTerminating(pending.reason, pending.message),
       outcome: again(pending.retryAfterMs ?? CLAIM_RETRY_MS, pending.reason),
     };
-  if (!others) await run.platform.delete(NAMESPACES, run.tenantNamespace);
-  else if (marks && !isNobodys(marks)) await run.marks.write(NO_MARKS);
+  if (marks && !marks.ending) {
+    const { uid } = marks.holder.metadata;
+    // With it ends the claim: only that which was read as ours.
+    await run.platform.delete(NAMESPACES, run.tenantNamespace, { uid, resourceVersion: marks.resourceVersion });
+  }
   return undefined;
-}
-
-/** Of a workspace that holds thousands, two tell. */
-async function hasOthers(object: ServiceObject, run: Run): Promise<boolean> {
-  const { items } = await run.home.list(run.provider.api.type, { metadataOnly: true, atMost: 2 });
-  return items.some((each) => each.metadata.uid !== object.metadata.uid);
 }

@@ -3,6 +3,7 @@ import type { ManagedResource, StatusReporter } from '../../shared/provider/cont
 import { RESOURCE_PHASES } from '../../shared/provider/schema/fixed-schemas.ts';
 import {
   type ConditionReport,
+  mendedType,
   type Phase,
   reportProgressing,
   reportReady,
@@ -11,6 +12,18 @@ import {
   type StatusReport,
 } from '../../shared/status.ts';
 
+const STATUSES: readonly string[] = ['True', 'False', 'Unknown'];
+
+/** What the API server would refuse, and the whole status with it, is an error where it is said. */
+function invalid(problem: string, remedy: string): never {
+  throw new RuntimeError('INVALID_PROVIDER', `${problem}; ${remedy}`);
+}
+
+function checkTexts(what: string, texts: Record<string, unknown>, between = ': '): void {
+  for (const [name, text] of Object.entries(texts))
+    if (typeof text !== 'string') invalid(`${what}${between}${name} is ${String(text)}`, 'it has to be a text');
+}
+
 /** Collects what a provider reports during one call. */
 export class ReportCollector implements StatusReporter {
   #readiness: StatusReport | undefined;
@@ -18,36 +31,46 @@ export class ReportCollector implements StatusReporter {
   #fields: Record<string, unknown> = {};
 
   progressing(reason: string, message: string): void {
+    checkTexts('progressing', { reason, message });
     this.#readiness = reportProgressing(reason, message);
   }
 
   ready(message?: string): void {
+    if (message !== undefined) checkTexts('ready', { message });
     this.#readiness = message === undefined ? reportReady() : reportReady(message);
   }
 
   condition(condition: ConditionReport): void {
-    if (RUNTIME_CONDITIONS.includes(condition.type))
-      throw new RuntimeError(
-        'INVALID_PROVIDER',
-        `condition ${condition.type} is the runtime's; name yours differently`,
-      );
-    this.#conditions.set(condition.type, condition);
+    const { type, status, reason, message } = condition;
+    if (typeof type !== 'string' || type === '') invalid('condition: its type is empty', 'name it in CamelCase');
+    const shown = mendedType(type);
+    if (shown === '') invalid(`condition ${type}: its type has no letter`, 'name it in CamelCase');
+    if (RUNTIME_CONDITIONS.includes(shown)) invalid(`condition ${shown} is the runtime's`, 'name yours differently');
+    if (!STATUSES.includes(status)) invalid(`condition ${type}: status is ${status}`, 'use True, False or Unknown');
+    checkTexts(`condition ${type}`, { reason, message });
+    // Later it is mended: what must not be seen by tenants is looked for in it as it is.
+    for (const before of this.#conditions.keys()) if (mendedType(before) === shown) this.#conditions.delete(before);
+    this.#conditions.set(type, { type, status, reason, message });
   }
 
   resources(resources: readonly ManagedResource[]): void {
-    for (const { kind, name, phase } of resources)
+    for (const [index, resource] of resources.entries()) {
+      const { kind, name, phase, apiGroup, namespace, message } = resource;
+      const more = Object.entries({ apiGroup, namespace, message });
+      const optional = Object.fromEntries(more.filter(([, value]) => value !== undefined));
+      checkTexts(`status.resources[${index}].`, { kind, name, ...optional }, '');
       if (!RESOURCE_PHASES.includes(phase))
-        throw new RuntimeError(
-          'INVALID_PROVIDER',
-          `status.resources: ${kind} ${name} has the phase ${phase}; choose one of ${RESOURCE_PHASES.join(', ')}`,
+        invalid(
+          `status.resources: ${kind} ${name} has the phase ${phase}`,
+          `choose one of ${RESOURCE_PHASES.join(', ')}`,
         );
+    }
     this.set({ resources });
   }
 
   set(fields: Record<string, unknown>): void {
     for (const name of ['phase', 'observedGeneration', 'conditions'])
-      if (name in fields)
-        throw new RuntimeError('INVALID_PROVIDER', `status.${name} is the runtime's; use the methods for it`);
+      if (name in fields) invalid(`status.${name} is the runtime's`, 'use the methods for it');
     this.#fields = { ...this.#fields, ...fields };
   }
 

@@ -35,7 +35,7 @@ export const providerDelete: Step = async (object, run) => {
   if (notYetMs !== undefined) return { status: report, outcome: again(notYetMs, 'RequeueAfter') };
   await removeCopies(run, ctx);
   // Before the first of its access goes.
-  await markUninstalled(run.marks, run.key);
+  await markUninstalled(run.marks, run.key, marks);
   return {
     status: reportUninstalled('Deleted', 'The provider has removed all', report),
     outcome: done(TEARDOWN_REQUESTED),

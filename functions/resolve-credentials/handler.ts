@@ -51,7 +51,7 @@ export const resolveCredentials: Step = async (found, run) => {
 
 async function resolveDelete(object: ServiceObject, run: Run, marks: Marks | undefined): Promise<StepResult> {
   if (!mayBeInstalled(object, marks)) {
-    if (marks && !isNobodys(marks)) await markUninstalled(run.marks, run.key);
+    if (marks && !isNobodys(marks)) await markUninstalled(run.marks, run.key, marks);
     return skipDelete();
   }
   if (run.config.state === 'unusable') return waitForConfig(object, run.config);
@@ -59,7 +59,7 @@ async function resolveDelete(object: ServiceObject, run: Run, marks: Marks | und
   if (claim && !('marks' in claim)) return decideAfterAccess(object, { mcp: claim, workload: undefined });
   const access = await ensureAccess(run, object, { namespace: claim?.marks.holder });
   if (!someTerminating(access)) return decideAfterAccess(object, access);
-  if (marks) await markUninstalled(run.marks, run.key);
+  if (marks) await markUninstalled(run.marks, run.key, marks);
   return handedOver();
 }
 
@@ -79,7 +79,7 @@ async function resolveInstall(object: ServiceObject, run: Run, before: Marks | u
     if (stray) return waitForStray(held, stray);
     await rememberRegistrations(run);
   }
-  if (granted) await markInstalled(run.marks, held, claim?.marks ?? granted.marks);
+  if (granted) await markInstalled(run.marks, run.key, held, claim?.marks ?? granted.marks);
   return decideAfterAccess(held, access);
 }
 

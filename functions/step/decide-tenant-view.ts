@@ -4,7 +4,8 @@ import { nameHash } from '../../shared/names.ts';
 import { redact } from '../../shared/redact.ts';
 import {
   type ConditionReport,
-  REASON,
+  mendedReason,
+  mendedType,
   REASON_RECONCILE_ERROR,
   type StatusReport,
   type TenantReport,
@@ -39,9 +40,12 @@ export function forTenants(report: StatusReport, view: TenantView): { report: Te
     const full = redact(cut(each.message, MAX_ERROR_LENGTH - REFERENCE_LENGTH), view.secrets);
     const message = tenantText(full, view, words);
     if (message.text !== full) kept.push({ from: each.type, text: full, reference: message.reference });
+    // Looked at before they are mended, which would make a credential unrecognisable.
+    const type = mendedType(tenantText(each.type, view, words).text);
+    const shown = tenantText(each.reason, view, words).text;
     // Whatever is a credential in it, or an address, leaves no word that means anything.
-    const reason = tenantText(redact(each.reason, view.secrets), view, words).text;
-    return { ...each, reason: REASON.test(reason) ? reason : REASON_RECONCILE_ERROR, message: message.text };
+    const reason = shown === each.reason ? mendedReason(shown, { ...each, type }) : REASON_RECONCILE_ERROR;
+    return { ...each, type, reason, message: message.text };
   });
   const fields =
     report.fields &&

@@ -34,7 +34,7 @@ export async function findObject(run: Run): Promise<Found | Outcome> {
   if (!marks) return done();
   // An object of the same name goes on from what this one left, unless its removal has begun.
   if (object && marks.uninstalled === undefined) return done();
-  const known = workspace && !marks.goneSince ? await sayGone(run) : marks;
+  const known = workspace && !marks.goneSince ? await sayGone(run, marks) : marks;
   if (marks.uninstalled === undefined) run.log.warn('gone before anything was removed; what is left of it is removed');
   return { object: vanishedObject(key, provider.finalizer, known ?? marks, run.now()), run: { ...run, gone: true } };
 }
@@ -47,7 +47,7 @@ async function leftUnbound(run: Run, workspace: WorkspacePort): Promise<Found | 
   run.log.info('the workspace does not bind the APIExport any more');
   const marks = await leftBy(run);
   if (!marks) return done();
-  const goneSince = (marks.goneSince ? marks : await sayGone(run))?.goneSince ?? run.now();
+  const goneSince = (marks.goneSince ? marks : await sayGone(run, marks))?.goneSince ?? run.now();
   const patience = goneSince.getTime() + workspace.tuning.teardownPatienceMs - run.now().getTime();
   if (patience > 0) return again(patience, 'WorkspaceUnbound');
   return {
@@ -64,6 +64,6 @@ async function leftBy({ key, marks }: Run): Promise<Marks | undefined> {
   return found && isOf(found, key) ? found : undefined;
 }
 
-function sayGone({ marks, now }: Run): Promise<Marks | undefined> {
-  return marks.write({ [GONE_SINCE_ANNOTATION]: now().toISOString() });
+function sayGone({ marks, now }: Run, from: Marks): Promise<Marks | undefined> {
+  return marks.write({ [GONE_SINCE_ANNOTATION]: now().toISOString() }, from);
 }

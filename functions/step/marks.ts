@@ -88,16 +88,7 @@ export function isOf(marks: Marks, key: ObjectKey): boolean {
   return isFor(marks, key) && marks.owner?.uid === key.uid;
 }
 
-/** A namespace that no object has claimed yet, or that was given back. */
+/** A namespace that no object has claimed, as earlier versions left one for the next object of its workspace. */
 export function isNobodys({ owner, madeByAnother }: Marks): boolean {
   return owner === undefined && !madeByAnother;
 }
-
-/** Nobody's any more: the next object of the workspace may take it. */
-export const NO_MARKS: Readonly<Record<string, null>> = {
-  [OBJECT_ANNOTATION]: null,
-  [INSTALLED_ANNOTATION]: null,
-  [UNINSTALLED_ANNOTATION]: null,
-  [SNAPSHOT_ANNOTATION]: null,
-  [GONE_SINCE_ANNOTATION]: null,
-};

@@ -35,6 +35,8 @@ export const RIGHTS: readonly ResourceType[] = REMOVAL_ORDER.filter(({ group }) 
 export interface Memory {
   /** What no tenant can know: the uid of the tenant namespace on the platform. */
   readonly key: string;
+  /** That of the tenant namespace, as it was read. */
+  readonly version: string | undefined;
   /** By {@link objectId}: uid of the one made last, with {@link REMOVED} behind it after we have removed that. */
   readonly uids: Readonly<Record<string, string>>;
   /** Access was made by a version that remembered nothing: there the label has to do, once. */
@@ -119,7 +121,9 @@ export function planObjects(
     const there = found.get(id)?.object;
     if (!there) plan.create.push(want);
     else if (!isMade(memory, want.type, there)) {
-      if (!want.anybodys) plan.foreign.push(id);
+      // On its way out it is in nobody's way for long: it may be what was made for the object before.
+      if (isDeleting(there)) plan.leaving.push(id);
+      else if (!want.anybodys) plan.foreign.push(id);
     } else {
       const uid = (uids[id] = there.metadata.uid ?? '');
       const { name, namespace } = there.metadata;

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { Secret } from '../../shared/model/access.ts';
-import { OBJECT_ANNOTATION } from '../../shared/names.ts';
+import { CONTENTS_ANNOTATION, OBJECT_ANNOTATION } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 
 const PREFIX = 'service-provider.open-control-plane.io/';
@@ -37,6 +38,10 @@ export function decideWorkspaceAccess(
     return { do: 'bootstrap', why: 'the permissions have changed' };
   const expiresAt = new Date(annotations[EXPIRES_AT_ANNOTATION] ?? 0);
   const renewAt = new Date(annotations[RENEW_AT_ANNOTATION] ?? 0);
+  const contents = annotations[CONTENTS_ANNOTATION];
+  // One that an earlier version made has no fingerprint.
+  if (contents !== undefined && contents !== fingerprint(secret.data?.['kubeconfig'] ?? ''))
+    return { do: 'bootstrap', why: 'somebody has edited the kubeconfig' };
   if (!secret.data?.['kubeconfig'] || !(now < expiresAt)) return { do: 'bootstrap', why: 'the token has expired' };
   if (!(now < renewAt)) return { do: 'renew' };
   return { do: 'use', renewAt };
@@ -54,6 +59,11 @@ export function grantedLifeMs(token: string): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Of what is in the kubeconfig Secret, as it is stored there. */
+export function fingerprint(kubeconfig: string): string {
+  return createHash('sha256').update(kubeconfig).digest('base64url');
 }
 
 /** When a token is renewed: after the given part of its life. */

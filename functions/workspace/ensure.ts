@@ -184,10 +184,10 @@ async function make(pass: Pass): Promise<Verdict> {
 }
 
 async function mint({ run, workspace, access, secret, memory }: Pass): Promise<Verdict> {
-  const [last, ...ended] = tokenSecretsOf(secret);
+  const [, ...ended] = tokenSecretsOf(secret);
   const token = await mintToken(run, workspace, memory, tokenSecretsOf(secret));
   if (!token) return NOT_YET;
-  const verdict = await store(run, workspace, access, token, last);
+  const verdict = await store(run, workspace, access, token, secret);
   // Who had the one before the last has had the last since.
   await endTokens(run, workspace, ended);
   return verdict;

@@ -3,11 +3,18 @@ import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../shared/model/access.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
-import { MANAGED_BY_LABEL, OBJECT_ANNOTATION, RUNTIME_LABEL, shortenName } from '../../shared/names.ts';
+import {
+  CONTENTS_ANNOTATION,
+  MANAGED_BY_LABEL,
+  OBJECT_ANNOTATION,
+  RUNTIME_LABEL,
+  shortenName,
+} from '../../shared/names.ts';
 import type { Run } from '../step/run.ts';
 import type { Verdict } from '../step/verdict.ts';
 import {
   EXPIRES_AT_ANNOTATION,
+  fingerprint,
   PERMISSIONS_ANNOTATION,
   RENEW_AT_ANNOTATION,
   renewalTime,
@@ -15,6 +22,7 @@ import {
 } from './decide.ts';
 import { formatTokenSecrets, parseTokenSecrets, type TokenSecret } from './decide-token-secrets.ts';
 import { permissionsHash, workspaceSecret } from './objects.ts';
+import { requireClaim } from './tenant-namespace.ts';
 import type { Token } from './token.ts';
 
 /** What the kubeconfig Secret has to be for. */
@@ -23,23 +31,29 @@ export function wantedOf(run: Run, access: AccessSpec) {
 }
 
 /**
- * Puts the token into the kubeconfig Secret on the platform cluster.
- * @param last the Secret of the token that was handed out before; it stays good until the next one
+ * Puts the token into the kubeconfig Secret on the platform cluster, while the object still has its claim and the Secret is
+ * the one that was looked at. The token that was handed out before stays good until the next one.
+ * @param found the Secret as it was read
+ * @throws ApiError 409 `Conflict` and `AlreadyExists`
  */
 export async function store(
   run: Run,
   workspace: WorkspacePort,
   access: AccessSpec,
   token: Token,
-  last: TokenSecret | undefined,
+  found: Secret | undefined,
 ): Promise<Verdict> {
   const reference = workspaceSecret(run);
   const wanted = wantedOf(run, access);
   const renewAt = renewalTime(token.issuedAt, token.expiresAt, workspace.tuning.renewalThreshold);
-  await run.platform.apply<Secret>(SECRETS, {
+  const [last] = tokenSecretsOf(found);
+  const { uid, resourceVersion } = found?.metadata ?? {};
+  const contents = Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64');
+  const secret: Secret = {
     metadata: {
       name: reference.name,
       namespace: reference.namespace,
+      ...(uid && resourceVersion ? { uid, resourceVersion } : {}),
       labels: {
         [RUNTIME_LABEL]: run.provider.name,
         [MANAGED_BY_LABEL]: shortenName(run.provider.controllerName),
@@ -47,16 +61,17 @@ export async function store(
       annotations: {
         [OBJECT_ANNOTATION]: wanted.object,
         [PERMISSIONS_ANNOTATION]: wanted.permissions,
+        [CONTENTS_ANNOTATION]: fingerprint(contents),
         [EXPIRES_AT_ANNOTATION]: token.expiresAt.toISOString(),
         [RENEW_AT_ANNOTATION]: renewAt.toISOString(),
         [TOKENS_ANNOTATION]: formatTokenSecrets([token.boundTo, ...(last ? [last] : [])]),
       },
     },
     type: 'Opaque',
-    data: {
-      [reference.key]: Buffer.from(formatKubeconfig(workspace.credentials(token.token))).toString('base64'),
-    },
-  });
+    data: { [reference.key]: contents },
+  };
+  await requireClaim(run);
+  await (found ? run.platform.apply(SECRETS, secret) : run.platform.create(SECRETS, secret));
   run.log.info({ expiresAt: token.expiresAt }, 'workspace token made');
   return granted(run, renewAt);
 }

@@ -14,17 +14,22 @@ export function memoryOf(namespace: KubeObject | undefined, hasAccess: boolean):
   const written = namespace?.metadata.annotations?.[MADE_ANNOTATION];
   return {
     key: namespace?.metadata.uid ?? '',
+    version: namespace?.metadata.resourceVersion,
     uids: written === undefined ? {} : uidsIn(written),
     byLabel: written === undefined && hasAccess,
   };
 }
 
-/** Writes what is to be remembered, where it differs from what is. */
+/**
+ * Writes what is to be remembered, where it differs from what is.
+ * @throws ApiError 409 `Conflict` where the namespace has changed since it was read
+ */
 export async function keepMemory({ platform, tenantNamespace }: Run, before: Memory, now: Memory): Promise<Memory> {
   if (equal(before.uids, now.uids) && !before.byLabel) return before;
   const annotations = { [MADE_ANNOTATION]: JSON.stringify(now.uids) };
-  await platform.mergePatch(NAMESPACES, tenantNamespace, { metadata: { annotations } });
-  return { ...now, byLabel: false };
+  const metadata = { annotations, uid: before.key, resourceVersion: before.version };
+  const kept = await platform.mergePatch(NAMESPACES, tenantNamespace, { metadata });
+  return { ...now, version: kept.metadata.resourceVersion, byLabel: false };
 }
 
 /** Damaged, it tells nothing: what is in the workspace then belongs to nobody we know. */

@@ -1,4 +1,4 @@
-import { isAlreadyExists } from '../../shared/kube/api-error.ts';
+import { conflictWith, isAlreadyExists } from '../../shared/kube/api-error.ts';
 import { NAMESPACES } from '../../shared/kube/resources.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { OBJECT_ANNOTATION, RUNTIME_LABEL } from '../../shared/names.ts';
@@ -23,6 +23,16 @@ export async function claimWorkspace(run: Run, marks: Marks | undefined): Promis
   if (isOf(marks, run.key)) return { marks };
   const taken = await run.marks.write(claim, marks);
   return taken ? { marks: taken } : waitFor(`Namespace ${run.tenantNamespace} on the platform cluster was removed`);
+}
+
+/**
+ * Before anything is written that the next object of the workspace would find.
+ * @throws ApiError 409 `Conflict` where the claim has ended
+ */
+export async function requireClaim({ key, marks, tenantNamespace }: Run): Promise<void> {
+  const now = await marks.read();
+  if (now && !now.ending && isOf(now, key)) return;
+  throw conflictWith(`claim of ${key.name}`, `Namespace ${tenantNamespace} is not claimed for the object any more`);
 }
 
 async function createNamespace(run: Run, claim: Record<string, string>): Promise<{ marks: Marks } | Waiting> {

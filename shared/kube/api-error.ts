@@ -89,3 +89,8 @@ export function retryAfterMs(error: unknown): number | undefined {
 export function isAlreadyExists(error: unknown): error is ApiError {
   return isConflict(error) && error.reason === 'AlreadyExists';
 }
+
+/** What a server answers to a write from a state that is not the present one: whoever gets it reads again. */
+export function conflictWith(what: string, message: string): ApiError {
+  return new ApiError(what, 409, { reason: 'Conflict', message });
+}

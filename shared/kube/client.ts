@@ -194,13 +194,15 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async delete(type: ResourceType, name: string, options: DeleteOptions = {}): Promise<boolean> {
+    const { namespace, uid, resourceVersion } = options;
+    const preconditions = { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) };
     try {
-      await this.#json('DELETE', objectPath(type, name, options.namespace), {
+      await this.#json('DELETE', objectPath(type, name, namespace), {
         body: {
           apiVersion: 'v1',
           kind: 'DeleteOptions',
           propagationPolicy: 'Background',
-          ...(options.uid ? { preconditions: { uid: options.uid } } : {}),
+          ...(uid || resourceVersion ? { preconditions } : {}),
         },
       });
       return true;

@@ -47,6 +47,8 @@ export interface DeleteOptions {
   namespace?: string | undefined;
   /** Delete only this incarnation; another one of that name gives a conflict. */
   uid?: string | undefined;
+  /** Delete it only as it was read; a change since then gives a conflict. */
+  resourceVersion?: string | undefined;
 }
 
 /**

@@ -42,12 +42,18 @@ const KCP_SETTINGS = z
       .describe('Secret on the platform cluster; its key kubeconfig gives access to the provider workspace.'),
     identityHashes: z
       .record(
-        z.string().max(317),
+        z.string(),
         z
           .string()
           .max(64)
           .regex(/^[a-z0-9]+$/, 'expected status.identityHash of an APIExport'),
       )
+      .meta({
+        maxProperties: 100,
+        'x-kubernetes-validations': [
+          { rule: 'self.all(name, size(name) <= 317)', message: 'expected names such as widgets.example.org' },
+        ],
+      })
       .optional()
       .describe(
         "By <resource>.<group> of a permission claim on a type of another APIExport: that one's status.identityHash.",

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_UPKEEP } from '../../bridge/tuning.ts';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
 import { CONFIG_MAPS, NAMESPACES, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from '../../shared/kube/resources.ts';
+import type { Secret } from '../../shared/model/access.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { allowed, refused } from '../support/calls.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
@@ -76,6 +77,40 @@ describe('a token that the workspace rejects is replaced, and the workload follo
     await tenants.platform.mergePatch(SECRETS, name, { data }, { namespace });
     const after = await another(workspace, before.token);
     expect(await allowed(() => after.client.list(CONFIG_MAPS))).toBe(true);
+  });
+});
+
+describe('a kubeconfig Secret that somebody touches is made again, and no poll is waited for', () => {
+  const elsewhere = (kubeconfig = ''): string => {
+    const text = Buffer.from(kubeconfig, 'base64').toString('utf8');
+    return Buffer.from(text.replaceAll('https://', 'https://elsewhere-')).toString('base64');
+  };
+
+  test.each<[string, (secret: Secret) => Promise<unknown>]>([
+    ['deleted', ({ metadata: { name, namespace } }) => tenants.platform.delete(SECRETS, name, { namespace })],
+    [
+      'led to another address',
+      ({ metadata: { name, namespace }, data }) => {
+        const kubeconfig = elsewhere(data?.['kubeconfig']);
+        return tenants.platform.mergePatch(SECRETS, name, { data: { kubeconfig } }, { namespace });
+      },
+    ],
+  ])('%s', async (what, touch) => {
+    const workspace = await tenants.bound(`touched-${what.split(' ')[0]}`);
+    await ready(workspace);
+    await stage.idle();
+    const before = await tenants.secretOf(workspace);
+    if (!before) throw new Error('there is no kubeconfig');
+    const since = stage.steps.length;
+    await touch(before);
+    await eventually('it is good again', async () => {
+      const now = await tenants.secretOf(workspace);
+      const changed = now?.data?.['kubeconfig'] !== before.data?.['kubeconfig'];
+      return changed && now?.data?.['kubeconfig'] !== elsewhere(before.data?.['kubeconfig']);
+    });
+    const { client } = await embedded(workspace);
+    expect(await allowed(() => client.list(CONFIG_MAPS))).toBe(true);
+    expect(stage.steps.slice(since).map(({ event }) => event.reason)).toContain('AccessChanged');
   });
 });
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import foo, { configMapName } from '../../functions/providers/foo/provider.ts';
 import type { RunningRuntime } from '../../deploy/command/compose.ts';
-import { CLUSTER_REQUESTS } from '../../shared/kube/resources.ts';
+import { CLUSTER_REQUESTS, NAMESPACES } from '../../shared/kube/resources.ts';
+import { OPERATION_ANNOTATION, OPERATION_IGNORE, RUNTIME_LABEL } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { callsOf } from '../support/journal.ts';
 import { KcpTenants } from '../support/kcp-tenants.ts';
@@ -66,6 +67,30 @@ test('of three objects that come with our finalizer one is served, with one clus
   await orders.remove(next);
   await orders.untilGone(next);
   await tenants.untilPlatformIsClean(workspace);
+});
+
+test('an object that waits and goes without ever having had its turn leaves nothing behind', async () => {
+  const served = await servedInKcp(tenants, 'served');
+  const { workspace, orders } = served;
+  // So it waits for as long as the test wants.
+  const annotations = { [OPERATION_ANNOTATION]: OPERATION_IGNORE };
+  await workspace.client.create(FOOS, {
+    metadata: { name: 'waiting', namespace: 'default', annotations },
+    spec: { foo: 'waiting' },
+  });
+  await stage.idle();
+  await orders.remove('served');
+  await orders.untilGone('served');
+  await orders.remove('waiting');
+  await orders.untilGone('waiting');
+  await tenants.untilPlatformIsClean(workspace);
+  await eventually('nothing is left in the workspace', async (seen) => {
+    const { items } = await workspace.client.list(NAMESPACES, { labelSelector: RUNTIME_LABEL });
+    const left = [...(await tenants.madeIn(workspace)), ...items.map(({ metadata }) => metadata.name)];
+    seen(left);
+    return left.length === 0;
+  });
+  expect(await orders.read('waiting')).toBeUndefined();
 });
 
 test('what a stripped object left is removed before the next of the workspace is served', async () => {

@@ -17,6 +17,8 @@ const NAMES = { group: 'paints.example.org', version: 'v1alpha1' };
 const FIRST = z.object({ foo: z.string().optional() });
 const WITH_COLOUR = FIRST.extend({ colour: z.string().optional() });
 const INCOMPATIBLE = z.object({ foo: z.int().optional() });
+/** All objects that there are would be valid. */
+const TIGHTER = FIRST.extend({ colour: z.string().max(3).optional() });
 
 /** Says in the status what it was told in the spec. */
 function paints(spec: z.ZodObject): ConfiguredProvider {
@@ -118,4 +120,22 @@ test('an incompatible change is refused before the export moves, and the field i
   runtime = await start(paints(WITH_COLOUR));
   await tenants.orders(two).change('mine', 'after');
   await tenants.orders(two).until('mine', 'told', (now) => String(now.status?.['told']).includes('after'));
+});
+
+test('while a schema is refused tenants are served on the one that they have, also after a restart', async () => {
+  for (const attempt of ['first', 'again']) {
+    await runtime.stop();
+    runtime = await start(paints(TIGHTER));
+    await eventually('it is refused', () => runtime.ready().join().includes('colour: maxLength was none, is now 3'));
+    const words = `refused-${attempt}`;
+    await tenants.orders(one).change('mine', words);
+    const object = await tenants
+      .orders(one)
+      .until('mine', 'told', (now) => String(now.status?.['told']).includes(words));
+    expect(told(object)).toEqual({ foo: words, colour: 'red' });
+  }
+  expect(await schemas()).toEqual([nameOf(WITH_COLOUR)]);
+  await runtime.stop();
+  runtime = await start(paints(WITH_COLOUR));
+  await eventually('nothing is refused', () => runtime.ready().length === 0);
 });

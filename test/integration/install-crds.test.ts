@@ -44,7 +44,10 @@ const everything = serviceApi({
     digit: z.enum({ one: 1, two: 2 }).optional(),
     port: z.union([z.int(), z.string()]).optional(),
     nothing: z.string().nullable().optional(),
-    record: z.record(z.string(), z.int()).optional(),
+    record: z
+      .record(z.string(), z.int())
+      .meta({ maxProperties: 64, 'x-kubernetes-validations': [{ rule: "self.all(key, key.matches('^[a-z]+$'))" }] })
+      .optional(),
     free: z.unknown().optional(),
     open: z.looseObject({ a: z.string() }).optional(),
     nested: z.object({ a: z.string().default('b') }).prefault({}),
@@ -130,6 +133,7 @@ describe.each(['kcp', 'kube-apiserver'] as const)('on %s', (name) => {
     ['int-or-string', { port: true }],
     ['null', { text: null, digit: null, range: { min: null, max: 1 } }],
     ['record', { record: { a: 'b' } }],
+    ['keys of a record', { record: { A: 1 } }],
     ['required', { open: {} }],
     ['list-map', { named: [{ name: 'a' }, { name: 'a' }] }],
     ['rule', { range: { min: 2, max: 1 } }],

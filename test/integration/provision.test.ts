@@ -193,15 +193,25 @@ describe('provisioning, in the order in which a provider lives', () => {
     expect(await schemas()).toHaveLength(2);
   });
 
-  test('a schema under which objects of tenants would be invalid is refused', async () => {
+  test('a schema under which objects of tenants would be invalid is refused, and all else put right', async () => {
     const before = await exported();
     const other = sizes({ spec: z.object({ size: z.int() }) });
-    await expect(provisionExport(connection.workspace, other, log)).rejects.toMatchObject({
-      code: 'INVALID_PROVIDER',
-      message: expect.stringContaining('v1.spec.size: type was string, is now integer') as string,
-    });
+    const refused = {
+      why: {
+        code: 'INVALID_PROVIDER',
+        message: expect.stringContaining('v1.spec.size: type was string, is now integer') as string,
+      },
+      schema: before.spec?.resources?.find(({ name }) => name === 'sizes')?.schema,
+    };
+    expect(await provisionExport(connection.workspace, other, log)).toMatchObject({ refused, mended: [] });
     expect(await exported()).toEqual(before);
     expect(await schemas()).toHaveLength(2);
+
+    const permissionClaims = before.spec?.permissionClaims?.slice(1);
+    await services.client.mergePatch(API_EXPORTS, EXPORT, { spec: { permissionClaims } });
+    const again = await provisionExport(connection.workspace, other, log);
+    expect(again).toMatchObject({ refused, mended: ['spec.permissionClaims'] });
+    expect((await exported()).spec?.resources).toEqual(before.spec?.resources);
   });
 });
 

@@ -34,7 +34,13 @@ type Definition = z.core.$ZodTypeDef & {
   pattern?: RegExp;
   format?: string;
   checks?: z.core.$ZodCheck[];
+  hostname?: RegExp;
+  protocol?: RegExp;
 };
+
+const KEYS =
+  'rules on the keys of a record get lost in a CRD; make them z.string() and write the rule as ' +
+  ".meta({ maxProperties: 64, 'x-kubernetes-validations': [{ rule: \"self.all(key, key.matches('^a'))\" }] })";
 
 /**
  * The structural OpenAPI v3 schema of what a user may write (Zod's input side), deterministic. Checks that only code can
@@ -96,10 +102,17 @@ function refusal(definition: Definition): string | undefined {
   if (!POSSIBLE.has(type)) return `z.${type} is not possible in a CRD; ${REMEDIES[type] ?? 'remove it'}`;
   if (type === 'record' && keyType?._zod.def.type !== 'string')
     return 'the keys of a record must be z.string(); use z.object(…) for known ones';
+  const key: Definition | undefined = keyType?._zod.def;
+  if (type === 'record' && (key?.format !== undefined || (key?.checks ?? []).length > 0)) return KEYS;
+  const own = [definition, ...(checks ?? []).map((check) => check._zod.def as unknown as Definition)];
+  if (own.some(({ hostname, protocol }) => hostname ?? protocol))
+    return 'z.url with a hostname or protocol gets lost in a CRD; use .regex(…) for these';
+  if ((checks ?? []).some((check) => check._zod.def.check === 'property'))
+    return "z.property gets lost in a CRD; write it as .meta({ 'x-kubernetes-validations': […] })";
   if (type === 'literal' && values?.some((value) => value === undefined || typeof value === 'bigint'))
     return 'literals must be strings, numbers, booleans or null';
   const patterns = [pattern, ...(checks ?? []).map((check) => (check._zod.def as { pattern?: RegExp }).pattern)];
-  if (patterns.some((each) => each && /[ims]/.test(each.flags)))
-    return 'the flags i, m and s of a regular expression get lost in a CRD; write it without, e.g. [a-zA-Z]';
+  if (patterns.some((each) => each && /[imsy]/.test(each.flags)))
+    return 'the flags i, m, s and y of a regular expression get lost in a CRD; write it without, e.g. [a-zA-Z]';
   return undefined;
 }

@@ -29,6 +29,16 @@ const NOISE: Readonly<Record<string, readonly [number, number]>> = {
 /** What JavaScript's patterns have and RE2, in which API servers check them, has not. */
 export const NOT_IN_RE2 = /\(\?<?[=!]|\\[1-9]|\\k<|\\u|\\p\{\w{3,}\}/;
 
+/** Constraints of JSON Schema, from `.meta({…})`, that a structural schema has no word for. */
+const UNSAID = (
+  'uniqueItems patternProperties propertyNames contains minContains maxContains dependencies dependentRequired ' +
+  'dependentSchemas if then else prefixItems additionalItems unevaluatedItems unevaluatedProperties'
+).split(' ');
+const RULE = "write it as a rule in .meta({ 'x-kubernetes-validations': […] })";
+const REMEDIES: Readonly<Record<string, string>> = {
+  uniqueItems: "use .meta({ 'x-kubernetes-list-type': 'set' })",
+};
+
 const INT_OR_STRING = { 'x-kubernetes-int-or-string': true };
 const ANYTHING = 'x-kubernetes-preserve-unknown-fields';
 
@@ -46,6 +56,8 @@ export function structural(schema: JsonSchema, path: string): JsonSchema {
   if (typeof schema[REFUSED] === 'string') fail(schema[REFUSED]);
   if ('$ref' in schema)
     fail('references are not possible in a CRD; remove the id in .meta(…), write recursive types out');
+  for (const keyword of UNSAID)
+    if (keyword in schema) fail(`${keyword} is not possible in a CRD; ${REMEDIES[keyword] ?? RULE}`);
   if ('not' in schema) fail('a field that may never be there; remove it');
   const members = (schema['anyOf'] ?? schema['oneOf']) as JsonSchema[] | undefined;
   if (members) return withoutNull({ ...union(members, path, fail), ...kept(schema) }, fail);
@@ -53,6 +65,7 @@ export function structural(schema: JsonSchema, path: string): JsonSchema {
   const values = 'const' in schema ? { enum: [schema['const']] } : {};
   const result = withoutNull({ ...values, ...kept(schema) }, fail);
   checkPatterns(schema, result, fail);
+  checkFormat(schema, result, fail);
   switch (schema['type']) {
     case 'object':
       return { ...result, ...objectFields(schema, path, fail) };
@@ -108,6 +121,14 @@ function checkPatterns(schema: JsonSchema, result: Record<string, unknown>, fail
       );
 }
 
+/** Zod checks some formats by a pattern, which is taken over, and others in code. */
+function checkFormat(schema: JsonSchema, result: Record<string, unknown>, fail: Fail): void {
+  const { type, format } = schema;
+  const isChecked = ['format', 'pattern', 'allOf'].some((keyword) => keyword in result);
+  if (type !== 'string' || typeof format !== 'string' || isChecked) return;
+  fail(`API servers do not check the format ${format}; write it as .regex(…)`);
+}
+
 function objectFields(schema: JsonSchema, path: string, fail: Fail): JsonSchema {
   const additional = schema['additionalProperties'] as JsonSchema | boolean | undefined;
   const open = additional !== undefined && additional !== false;
@@ -139,7 +160,9 @@ function union(members: readonly JsonSchema[], path: string, fail: Fail): JsonSc
   const values = converted.flatMap((member) => (member['enum'] as unknown[] | undefined) ?? []);
   if (first && converted.every((member) => Array.isArray(member['enum']) && member['type'] === first['type']))
     return { type: first['type'], enum: [...new Set(values)], ...nullable };
-  const plain = converted.map((member) => Object.keys(member).every((key) => key === 'type' || key === 'format'));
+  const plain = converted.map((member) =>
+    Object.keys(member).every((key) => key === 'type' || (key === 'format' && member['type'] === 'integer')),
+  );
   const types = converted.map((member) => String(member['type'])).toSorted();
   if (types.join() === 'integer,string' && plain.every(Boolean)) return { ...INT_OR_STRING, ...nullable };
   return fail(

@@ -12,14 +12,15 @@ export const SPEC = z.object({ size: SIZES.default('small'), nodes: z.int32().mi
 interface Variant {
   spec?: z.ZodObject;
   claims?: PermissionClaim[];
+  plural?: string;
 }
 
 /** A provider of the type Size, in the version at hand. */
-export function sizes({ spec = SPEC, claims = [] }: Variant = {}): Provider {
+export function sizes({ spec = SPEC, claims = [], plural = 'sizes' }: Variant = {}): Provider {
   const names = { group: EXPORT, version: 'v1' };
   return defineProvider({
     name: 'sizes',
-    api: serviceApi({ ...names, kind: 'Size', spec, status: z.object({ url: z.string() }) }),
+    api: serviceApi({ ...names, kind: 'Size', plural, spec, status: z.object({ url: z.string() }) }),
     config: providerConfig({ ...names, spec: z.object({}), kcp: true }),
     workloadCluster: true,
     access: { mcp: {} },

@@ -124,14 +124,6 @@ describe('conditions', () => {
     expect(conditions?.[0]).toEqual(foreign);
   });
 
-  test.each(['two words', '', '1st', 'ends,', 'Ünicode', 'a'.repeat(1_025), 'new\nline'])(
-    'a status that is refused as a whole: the reason %j is replaced by one that the API server takes',
-    (reason) => {
-      const { conditions } = applied(serviceObject(), reportProgressing(reason, 'm')).status;
-      expect(conditions?.[0]).toMatchObject({ reason: 'ReconcileError', message: 'm' });
-    },
-  );
-
   test.each(['A', 'CamelCase', 'With_1:two,three'])('the reason %s is kept', (reason) => {
     expect(applied(serviceObject(), reportProgressing(reason, 'm')).status.conditions?.[0]?.reason).toBe(reason);
   });

@@ -5,6 +5,8 @@ import { ReportCollector } from '../../../../functions/provider-call/report.ts';
 import { untilStopped } from '../../../../functions/provider-call/until-stopped.ts';
 import { reportReady } from '../../../../shared/status.ts';
 
+const resources = (...given: object[]): void => new ReportCollector().resources(given as never);
+
 describe('what a provider reports', () => {
   test('nothing at all: whatever the end of the call means', () => {
     expect(new ReportCollector().report(reportReady())).toEqual({ words: 'author', ...reportReady(), fields: {} });
@@ -38,6 +40,48 @@ describe('what a provider reports', () => {
     const collector = new ReportCollector();
     expect(() => collector.condition({ type, status: 'True', reason: 'X', message: '' })).toThrow(type);
     expect(collector.report(reportReady()).conditions).toHaveLength(1);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['no type', { type: '', status: 'True', reason: 'X', message: '' }, 'condition: its type is empty'],
+    [
+      'a type of signs',
+      { type: '?!', status: 'True', reason: 'X', message: '' },
+      'condition ?!: its type has no letter',
+    ],
+    ['a boolean', { type: 'A', status: true, reason: 'X', message: '' }, 'condition A: status is true'],
+    ['a status of its own', { type: 'A', status: 'Yes', reason: 'X', message: '' }, 'condition A: status is Yes'],
+    ['no message', { type: 'A', status: 'True', reason: 'X' }, 'condition A: message is undefined'],
+    ['no reason at all', { type: 'A', status: 'True', message: '' }, 'condition A: reason is undefined'],
+    ['one that becomes the runtime’s', { type: 'Ready!', status: 'True', reason: 'X', message: '' }, 'Ready'],
+  ])('a condition with %s is an error at the call, and spoils nothing else', (_what, condition, problem) => {
+    const collector = new ReportCollector();
+    collector.condition({ type: 'Good', status: 'True', reason: 'X', message: '' });
+    expect(() => collector.condition(condition as never)).toThrow(problem);
+    expect(collector.report(reportReady()).conditions.map(({ type }) => type)).toEqual(['Ready', 'Good']);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ['no reason', () => new ReportCollector().progressing(undefined as never, 'm'), 'reason is undefined'],
+    ['no text', () => new ReportCollector().progressing('A', 5 as never), 'message is 5'],
+    ['no text when ready', () => new ReportCollector().ready(5 as never), 'message is 5'],
+    [
+      'a resource without a name',
+      () => resources({ kind: 'A', phase: 'Ready' }),
+      'status.resources[0].name is undefined',
+    ],
+    [
+      'a resource without a kind',
+      () => resources({ name: 'a', phase: 'Ready' }),
+      'status.resources[0].kind is undefined',
+    ],
+    [
+      'a resource with half a place',
+      () => resources({ kind: 'A', name: 'a', namespace: null, phase: 'Ready' }),
+      'status.resources[0].namespace is null',
+    ],
+  ])('%s is an error at the call', (_what, call, problem) => {
+    expect(call).toThrow(problem);
   });
 
   test('fields of its own, gathered over the call', () => {

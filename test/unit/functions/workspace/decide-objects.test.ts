@@ -16,7 +16,7 @@ import { THEN } from '../objects.ts';
 
 const READ = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
 const WANTED = workspaceObjects('db', { permissions: [{ rules: [READ] }, { namespace: 'flux', rules: [READ] }] });
-const EMPTY: Memory = { key: 'platform', uids: {}, byLabel: false };
+const EMPTY: Memory = { key: 'platform', version: '1', uids: {}, byLabel: false };
 
 interface Seen {
   type: WorkspaceObject['type'];
@@ -120,6 +120,17 @@ describe("somebody else's", () => {
     expect(foreign).toEqual([id]);
     expect([mend, remove]).toEqual([[], []]);
   });
+
+  test.each(['Namespace//service-provider-db', 'Namespace//flux'])(
+    '%s that is on its way out is waited for, whoever made it',
+    (id) => {
+      const seen = made();
+      at(seen, id).object.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+      const { foreign, leaving } = plan(seen, { ...known(seen), uids: {} });
+      expect(leaving).toEqual([id]);
+      expect(foreign).not.toContain(id);
+    },
+  );
 
   test('namespace that a permission is for is used as it is', () => {
     const seen = made();

@@ -8,7 +8,7 @@ import {
 import { bootstrapSecret, tokenSecret } from '../../../../functions/workspace/objects.ts';
 import type { KubeObject } from '../../../../shared/model/kubernetes.ts';
 
-const MEMORY: Memory = { key: 'platform', uids: {}, byLabel: false };
+const MEMORY: Memory = { key: 'platform', version: '1', uids: {}, byLabel: false };
 const NOW = new Date('2026-03-01T12:00:00Z');
 
 function secret(make: typeof tokenSecret, suffix: string, ageSeconds = 1): KubeObject {

@@ -3,12 +3,13 @@ import {
   decideWorkspaceAccess,
   EXPIRES_AT_ANNOTATION,
   grantedLifeMs,
+  fingerprint,
   PERMISSIONS_ANNOTATION,
   RENEW_AT_ANNOTATION,
   renewalTime,
 } from '../../../../functions/workspace/decide.ts';
 import type { Secret } from '../../../../shared/model/access.ts';
-import { OBJECT_ANNOTATION } from '../../../../shared/names.ts';
+import { CONTENTS_ANNOTATION, OBJECT_ANNOTATION } from '../../../../shared/names.ts';
 import { THEN } from '../objects.ts';
 
 const WANTED = { object: 'key', permissions: 'hash' };
@@ -37,6 +38,11 @@ describe('what is done about the kubeconfig of a workspace', () => {
     expect(decideWorkspaceAccess(secret(), WANTED, NOW)).toEqual({ do: 'use', renewAt: new Date(later(10)) });
   });
 
+  test('one that is as we left it is used', () => {
+    const found = secret({ [CONTENTS_ANNOTATION]: fingerprint('eA==') });
+    expect(decideWorkspaceAccess(found, WANTED, NOW)).toMatchObject({ do: 'use' });
+  });
+
   test('one that is due is renewed with its own token, from the very moment on', () => {
     expect(decideWorkspaceAccess(secret({ [RENEW_AT_ANNOTATION]: later(0) }), WANTED, NOW)).toEqual({ do: 'renew' });
     expect(decideWorkspaceAccess(secret({ [RENEW_AT_ANNOTATION]: later(-5) }), WANTED, NOW)).toEqual({ do: 'renew' });
@@ -54,6 +60,8 @@ describe('what is done about the kubeconfig of a workspace', () => {
     ['other permissions are declared now', secret({ [PERMISSIONS_ANNOTATION]: 'old' }), /permissions/],
     ['its token has expired', secret({ [EXPIRES_AT_ANNOTATION]: later(0) }), /expired/],
     ['its dates are damaged', secret({ [EXPIRES_AT_ANNOTATION]: 'soon' }), /expired/],
+    ['somebody has edited it', secret({ [CONTENTS_ANNOTATION]: fingerprint('eQ==') }), /edited/],
+    ['somebody has emptied it', secret({ [CONTENTS_ANNOTATION]: fingerprint('eQ==') }, { data: {} }), /edited/],
     ['it holds no kubeconfig', secret({}, { data: {} }), /expired/],
     ['nothing is known about it', { metadata: { name: 's' } }, /another object/],
   ])('everything is made from the start where %s', (_why, found, why) => {

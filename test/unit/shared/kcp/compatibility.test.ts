@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { serviceApi } from '../../../../shared/provider/service-api.ts';
 import { incompatibilities, type SchemaSpec } from '../../../../shared/kcp/compatibility.ts';
 
+const OPEN = { 'x-kubernetes-preserve-unknown-fields': true };
 const NAMES = { group: 'bar.example.org', version: 'v1', kind: 'Bar' };
 const specOf = (spec: z.ZodObject, names: object = {}): SchemaSpec =>
   serviceApi({ ...NAMES, ...names, spec }).apiResourceSchema()['spec'] as SchemaSpec;
@@ -69,7 +70,47 @@ describe('stored objects would become invalid', () => {
     expect(incompatibilities(specOf(BEFORE), after)).toEqual(['scope was Namespaced, is now Cluster']);
   });
 
-  test('a version is no longer served', () => {
+  test('a version is gone', () => {
     expect(ofChange(BEFORE, { version: 'v2' })).toEqual(['version v1 is gone']);
+  });
+});
+
+describe('versions', () => {
+  const text = { type: 'object', properties: { a: { type: 'string' } } };
+  const short = { type: 'object', properties: { a: { type: 'string', maxLength: 3 } } };
+  const version = (name: string, schema: object = text, more: object = {}) => ({
+    name,
+    served: true,
+    storage: false,
+    schema,
+    subresources: { status: {} },
+    ...more,
+  });
+  const of = (...versions: ReturnType<typeof version>[]): SchemaSpec => ({ versions });
+  const stored = { storage: true };
+
+  test.each([
+    ['one more', of(version('v1'), version('v2', text, stored))],
+    ['one more that takes more', of(version('v1'), version('v2', { type: 'object', ...OPEN }, stored))],
+    ['one more that is not served', of(version('v1'), version('v2', short, { served: false }))],
+  ])('%s', (_name, after) => {
+    expect(incompatibilities(of(version('v1', text, stored)), after)).toEqual([]);
+  });
+
+  test.each([
+    ['is no longer served', of(version('v1', text, { served: false })), 'version v1 is no longer served'],
+    ['loses its status', of(version('v1', text, { subresources: {} })), 'v1: the subresource status is gone'],
+    [
+      'is followed by one that takes less',
+      of(version('v1'), version('v2', short, stored)),
+      'v2 (of an object of v1).a: maxLength was none, is now 3',
+    ],
+  ])('one %s', (_name, after, reason) => {
+    expect(incompatibilities(of(version('v1', text, stored)), after)).toEqual([reason]);
+  });
+
+  test('one that was not served is nobody’s', () => {
+    const before = of(version('v1', text, stored), version('v0', text, { served: false }));
+    expect(incompatibilities(before, of(version('v1', text, stored)))).toEqual([]);
   });
 });

@@ -133,6 +133,28 @@ describe('what a CRD can not express is refused with the field and a remedy', ()
   let count = 0;
   const cases: [string, z.ZodType, RegExp][] = [
     ['date', z.date(), /spec\.field: z\.date .* z\.iso\.datetime/],
+    ['rule on keys', z.record(z.string().min(2), z.string()), /spec\.field: .*keys of a record.*self\.all\(/],
+    ['pattern of keys', z.record(z.string().regex(/^a/), z.string()), /spec\.field: .*keys of a record/],
+    ['format of keys', z.record(z.email(), z.string()), /spec\.field: .*keys of a record/],
+    ['keys that match', z.looseRecord(z.string().regex(/^a/), z.string()), /spec\.field: .*keys of a record/],
+    [
+      'rules on keys further down',
+      z.array(z.record(z.string().max(3), z.int())),
+      /spec\.field\[\]: .*keys of a record/,
+    ],
+    [
+      'rule on a property',
+      z.string().check(z.property('length', z.literal(3))),
+      /spec\.field: z\.property .*validations/,
+    ],
+    ['format that nobody checks', z.jwt(), /spec\.field: .*format jwt.*\.regex/],
+    ['format in code', z.stringFormat('mine', () => true), /spec\.field: .*format mine.*\.regex/],
+    ['host of an address', z.url({ hostname: /example/ }), /spec\.field: z\.url .*\.regex/],
+    ['protocol of an address', z.httpUrl(), /spec\.field: z\.url .*\.regex/],
+    ['format in a union', z.union([z.url(), z.int()]), /spec\.field: a union is only possible/],
+    ['set by keyword', z.array(z.string()).meta({ uniqueItems: true }), /spec\.field: uniqueItems .*list-type.*set/],
+    ['other keywords', z.string().meta({ if: {} }), /spec\.field: if .*x-kubernetes-validations/],
+    ['sticky pattern', z.string().regex(/a/y), /spec\.field: the flags/],
     ['tuple', z.tuple([z.string()]), /spec\.field: z\.tuple/],
     ['union of different types', z.union([z.string(), z.boolean()]), /spec\.field: a union is only possible/],
     [
@@ -158,7 +180,7 @@ describe('what a CRD can not express is refused with the field and a remedy', ()
     ['catchall', z.object({ a: z.string() }).catchall(z.string()), /spec\.field: named fields and a catchall/],
     ['record with known keys', z.record(z.enum(['a']), z.string()), /spec\.field: the keys of a record/],
     ['look-ahead', z.string().regex(/^(?!a)/), /spec\.field: pattern .*RE2/],
-    ['flags', z.string().regex(/a/i), /spec\.field: the flags i, m and s/],
+    ['flags', z.string().regex(/a/i), /spec\.field: the flags i, m, s and y/],
     ['shared definition', z.string().meta({ id: 'shared' }), /spec\.field: references are not possible/],
     ['recursive type', node, /spec: no recursive types/],
     ['changing default', z.int().default(() => ++count), /spec: a default changes/],
