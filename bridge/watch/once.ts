@@ -95,7 +95,7 @@ const INITIAL_EVENTS_IGNORED: WatchEnd = { kind: 'refused', status: 422, message
 
 function errorEvent({ object }: WatchEvent): WatchEnd {
   const { code = 0, message = 'ERROR event', details } = object;
-  const askedMs = askedPauseMs(code, undefined, details?.retryAfterSeconds, 0);
+  const askedMs = askedPauseMs(code, {}, details?.retryAfterSeconds);
   return { kind: 'refused', status: code, message, retryAfterMs: askedMs };
 }
 

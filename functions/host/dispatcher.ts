@@ -112,7 +112,7 @@ async function post(
   }
   if (statusCode === 429 || statusCode === 503)
     return {
-      retryMs: askedPauseMs(statusCode, headers['retry-after'], undefined, Date.now()) ?? BUSY_RETRY_SECONDS * 1_000,
+      retryMs: askedPauseMs(statusCode, headers, undefined) ?? BUSY_RETRY_SECONDS * 1_000,
       problem: `${address}: ${statusCode} ${body.slice(0, 200)}`,
     };
   const message = `${address}: ${statusCode} ${body.slice(0, 200)}`;

@@ -1,5 +1,6 @@
 import { apiVersionOf, type KubeList, type KubeObject, type ResourceType } from '../model/kubernetes.ts';
 import { ApiError, isGone } from './api-error.ts';
+import { nextPageSize } from './decide-page.ts';
 import { collectionPath, objectPath } from './paths.ts';
 import type {
   ApplyOptions,
@@ -13,7 +14,7 @@ import type {
 import { type PacedTransport, sendInTime } from './pauses.ts';
 import { ServerClock } from './server-clock.ts';
 import { FIELD_MANAGER, type Guard, type Request } from './transport.ts';
-import { FIRST_PAGE_SIZE, LARGEST_PAGE_SIZE, PAGE_LENGTH, REQUEST_TIMEOUT_MS } from '../tuning.ts';
+import { FIRST_PAGE_SIZE, REQUEST_TIMEOUT_MS } from '../tuning.ts';
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
@@ -235,15 +236,15 @@ export class HttpKubeClient implements KubeClient {
 
   #request(method: Request['method'], path: string, signal: AbortSignal, options: RequestOptions): Request {
     const { guard, signal: end } = this.#manner;
-    const both = end ? AbortSignal.any([end, signal]) : signal;
-    return { ...options, method, path, server: this.server, guard, signal: both };
+    return {
+      ...options,
+      method,
+      path,
+      server: this.server,
+      guard,
+      signal: end ? AbortSignal.any([end, signal]) : signal,
+    };
   }
-}
-
-/** Pure: as many objects as fill a page of the wanted length, should they be as long as those of the last page. */
-export function nextPageSize(size: number, length: number): number {
-  const fitting = Math.floor((size * PAGE_LENGTH) / Math.max(1, length));
-  return Math.min(LARGEST_PAGE_SIZE, Math.max(1, fitting));
 }
 
 function typed<T extends KubeObject>(type: ResourceType, object: T): T {

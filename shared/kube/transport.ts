@@ -119,6 +119,6 @@ export async function failureOf(
     status = { message: text.slice(0, 200).trim() };
   }
   const { statusCode, headers } = response;
-  const asked = askedPauseMs(statusCode, headers['retry-after'], status.details?.retryAfterSeconds, Date.now());
+  const asked = askedPauseMs(statusCode, headers, status.details?.retryAfterSeconds);
   return new ApiError(`${method} ${server}${path}`, statusCode, status, { server, retryAfterMs: asked });
 }

@@ -4,7 +4,7 @@ import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_PROFILES, CLUSTERS, CONFIG_MAPS, SECRETS } from '../../shared/kube/resources.ts';
 import type { AccessRequest, Secret } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
-import { managedLabels, mcpNamespace, OBJECT_ANNOTATION, REQUEST_FINALIZER } from '../../shared/names.ts';
+import { managedLabels, mcpNamespace, REQUEST_FINALIZER } from '../../shared/names.ts';
 import { conditionOf } from '../../shared/status.ts';
 import { requestCluster } from '../support/control-plane.ts';
 import { SYSTEM_NAMESPACE } from '../support/landscape-options.ts';
@@ -170,33 +170,6 @@ test('access for people is ordered as asked, and handed on without being used', 
   await orders.remove('console');
   await orders.untilGone('console');
   expect(await requestsIn(platform, namespace, 'people--')).toEqual([]);
-});
-
-test.each([
-  ['an earlier object of the name', 'before', 'refusing|standard|onboarding|project-a|before|an-earlier-one'],
-  ['nobody yet', 'nobody', null],
-])('the end of a request that leads to %s is noticed by the object that waits for it', async (_whose, name, owner) => {
-  const namespace = mcpNamespace(name, PROJECT);
-  const request = `refusing--${name}--mcp`;
-  await stage.landscape.createControlPlane(PROJECT, name);
-  await stage.orders.create(name, 'one');
-  await stage.orders.untilReady(name);
-  const patch = (metadata: object) => platform.mergePatch(ACCESS_REQUESTS, request, { metadata }, { namespace });
-  const { metadata } = await patch({ annotations: { [OBJECT_ANNOTATION]: owner } });
-  await patch({ finalizers: [...(metadata.finalizers ?? []), 'elsewhere.example/hold'] });
-  await platform.delete(ACCESS_REQUESTS, request, { namespace });
-  await reconcile(name);
-  await stage.orders.untilReason(name, 'WaitingForAccessRequestDeletion');
-  await stage.idle();
-  const { metadata: held } = (await access(request, namespace)) ?? { metadata: {} };
-  const finalizers = (held as KubeObject['metadata']).finalizers?.filter((each) => !each.startsWith('elsewhere'));
-  await patch({ finalizers });
-  await eventually(
-    'it is ordered again',
-    async () => (await access(request, namespace))?.metadata.uid !== metadata.uid,
-  );
-  const object = await stage.orders.until(name, 'Ready', ({ status }) => status?.phase === 'Ready');
-  expect((await access(request, namespace))?.metadata.annotations?.[OBJECT_ANNOTATION]).toContain(object.metadata.uid);
 });
 
 test('an object that another runtime left in the middle of its first installation is uninstalled', async () => {

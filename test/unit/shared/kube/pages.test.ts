@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextPageSize } from '../../../../shared/kube/client.ts';
+import { nextPageSize } from '../../../../shared/kube/decide-page.ts';
 import { LARGEST_PAGE_SIZE, PAGE_LENGTH } from '../../../../shared/tuning.ts';
 
 test.each([

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import foo from '../../functions/providers/foo/provider.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { ACCESS_REQUESTS, CLUSTER_REQUESTS, NAMESPACES } from '../../shared/kube/resources.ts';
-import type { ClusterRequest } from '../../shared/model/access.ts';
-import { mcpNamespace } from '../../shared/names.ts';
+import type { AccessRequest, ClusterRequest } from '../../shared/model/access.ts';
+import type { KubeObject } from '../../shared/model/kubernetes.ts';
+import { mcpNamespace, OBJECT_ANNOTATION } from '../../shared/names.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
 import { requestsIn } from '../support/requests.ts';
 import { createStage, PROJECT, type Stage } from '../support/stage.ts';
@@ -73,4 +74,27 @@ test('and one whose whole namespace on the platform is deleted, which then goes'
     seen(await requests('all'));
     return (await platform.get(NAMESPACES, namespaceOf('all'))) === undefined;
   });
+});
+
+test.each([
+  ['an earlier object of the name', 'earlier', 'foo|standard|onboarding|project-a|earlier|an-earlier-one'],
+  ['nobody yet', 'nobody', null],
+])('the end of a request that leads to %s is noticed by the object that waits for it', async (_whose, name, owner) => {
+  const namespace = namespaceOf(name);
+  const request = `${foo.controllerName}--${name}--mcp`;
+  await installed(name);
+  const access = () => platform.get<AccessRequest>(ACCESS_REQUESTS, request, namespace);
+  const patch = (metadata: object) => platform.mergePatch(ACCESS_REQUESTS, request, { metadata }, { namespace });
+  const { metadata } = await patch({ annotations: { [OBJECT_ANNOTATION]: owner } });
+  await patch({ finalizers: [...(metadata.finalizers ?? []), 'elsewhere.example/hold'] });
+  await platform.delete(ACCESS_REQUESTS, request, { namespace });
+  await stage.orders.change(name, '2');
+  await stage.orders.untilReason(name, 'WaitingForAccessRequestDeletion');
+  await stage.idle();
+  const { metadata: held } = (await access()) ?? { metadata: {} };
+  const finalizers = (held as KubeObject['metadata']).finalizers?.filter((each) => !each.startsWith('elsewhere'));
+  await patch({ finalizers });
+  await eventually('it is ordered again', async () => (await access())?.metadata.uid !== metadata.uid);
+  const object = await stage.orders.until(name, 'Ready', ({ status }) => status?.phase === 'Ready');
+  expect((await access())?.metadata.annotations?.[OBJECT_ANNOTATION]).toContain(object.metadata.uid);
 });
