@@ -76,7 +76,6 @@ beforeAll(async () => {
       server: through('kcp', landscape.services.client.server),
     }),
   );
-  await new KcpTenants(stage).bound('frozen');
   env = {
     KUBECONFIG: kubeconfig('platform'),
     ONBOARDING_KUBECONFIG: kubeconfig('onboarding'),
@@ -91,6 +90,8 @@ beforeAll(async () => {
   processes.set('run', await start(['run']));
   processes.set('dispatch', await start(['dispatch', '--to', 'provider-install=http://127.0.0.1:9']));
   processes.set('serve', await startServe(env));
+  // The bridge has made what is bound.
+  await new KcpTenants(stage).bound('frozen');
 }, 300_000);
 
 afterAll(async () => {
