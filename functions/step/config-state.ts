@@ -9,7 +9,7 @@ import type { Provider } from '../../shared/provider/provider.ts';
 
 /** The ProviderConfig as one invocation found it. */
 export type ConfigState =
-  | { readonly state: 'ok'; readonly config: unknown; readonly runtime: RuntimeConfig }
+  | { readonly state: 'ok'; readonly config: unknown; readonly runtime: RuntimeConfig; readonly generation?: number }
   | { readonly state: 'unusable'; readonly reason: string; readonly message: string };
 
 const NO_CONFIG: ConfigState = {
@@ -38,7 +38,9 @@ export async function readProviderConfig(platform: KubeClient, provider: Provide
   try {
     const { config, runtime } = provider.config.parse(object);
     // Others that are wanted already wait until nothing is served by these.
-    return { state: 'ok', config, runtime: { ...runtime, kcp: settingsInForce(object) ?? runtime.kcp } };
+    const { generation } = object.metadata;
+    const inForce = { ...runtime, kcp: settingsInForce(object) ?? runtime.kcp };
+    return { state: 'ok', config, runtime: inForce, ...(generation === undefined ? {} : { generation }) };
   } catch (error) {
     return { state: 'unusable', reason: REASON.invalidProviderConfig, message: messageOf(error) };
   }

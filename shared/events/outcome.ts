@@ -10,14 +10,23 @@ export type Outcome =
   | { readonly kind: 'waiting'; readonly for: string }
   /**
    * Retryable: backoff, for ever. Permanent: nothing before something changes. The message holds no credential.
+   * `of`: what a permanent failure was about, by {@link resultOf}; without it, nobody knows whether that has changed.
    * `mayRunMs`: what was begun may still go on for so long, out of our reach; the object stays held until then.
    */
-  | { readonly kind: 'failed'; readonly message: string; readonly permanent: boolean; readonly mayRunMs?: number };
+  | {
+      readonly kind: 'failed';
+      readonly message: string;
+      readonly permanent: boolean;
+      readonly of?: string;
+      readonly mayRunMs?: number;
+    };
 
 export const done = (...next: EventType[]): Outcome => ({ kind: 'done', next });
 export const again = (afterMs: number, reason: string): Outcome => ({ kind: 'again', afterMs, reason });
 export const waiting = (what: string): Outcome => ({ kind: 'waiting', for: what });
 export const failed = (message: string, permanent = false): Outcome => ({ kind: 'failed', message, permanent });
+/** Permanent, about the object and ProviderConfig as they were. */
+export const failedForGood = (message: string, of: string): Outcome => ({ ...failed(message, true), of }) as Outcome;
 /** Retryable, and what was begun may still go on for so long. */
 export const lost = (message: string, mayRunMs: number): Outcome => ({
   kind: 'failed',
@@ -25,3 +34,14 @@ export const lost = (message: string, mayRunMs: number): Outcome => ({
   permanent: false,
   mayRunMs,
 });
+
+/** Generations of what an outcome is about; that of the ProviderConfig is undefined without one. */
+export interface ResultOf {
+  readonly object: number | undefined;
+  readonly config: number | undefined;
+}
+
+/** Pure: the same text for the same state. */
+export function resultOf({ object, config }: ResultOf): string {
+  return `${object ?? ''}/${config ?? ''}`;
+}

@@ -56,7 +56,12 @@ export function fromReply(headers: HttpHeaders, body: string, event: Pick<Servic
 const REPLY = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('again'), afterMs: z.number().min(0), reason: z.string() }),
   z.object({ kind: z.literal('waiting'), for: z.string() }),
-  z.object({ kind: z.literal('failed'), message: z.string(), permanent: z.boolean() }),
+  z.object({
+    kind: z.literal('failed'),
+    message: z.string(),
+    permanent: z.boolean(),
+    of: z.string().max(64).exactOptional(),
+  }),
 ]);
 
 function parsed(body: string): unknown {
