@@ -22,8 +22,9 @@ import { requestWatch } from './requests/request-watch.ts';
 import { OwnerIndex } from './requests/owner-index.ts';
 import { SecretIndex } from './requests/secret-index.ts';
 import { Sender } from './send/sender.ts';
-import { type BridgeTuning, DEFAULT_TUNING, MARK_LIMIT_MS } from './tuning.ts';
+import { type BridgeTuning, DEFAULT_TUNING, MARK_LIMIT_MS, PERMANENT_LOOK_MS } from './tuning.ts';
 import { duties } from './upkeep/duties.ts';
+import { worthALook } from './upkeep/decide-resync.ts';
 import { EpochKeeper } from './upkeep/epoch.ts';
 import { firstStartOn } from './upkeep/first-start.ts';
 import { leftBehind } from './upkeep/left-behind.ts';
@@ -90,6 +91,7 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
   const followed = new FollowedObjects(
     (key) => key.mode === 'kcp' || [...owners.values()].some((each) => each.has(key)),
   );
+  const startedAt = performance.now();
   const open = (): boolean => state.link.connected && epoch.verified;
   const sender = new Sender(publisher, open, { tuning, log });
   const epoch = new EpochKeeper(state, {
@@ -182,7 +184,13 @@ function partsOf(options: BridgeOptions, tuning: BridgeTuning): Part[] {
       epoch,
       sender,
       active: () => modes.some((mode) => mode.leads),
-      resync: () => sender.sweep('resync', followed.everything('Resync'), 'keep'),
+      resync: async () => {
+        // While Redis is away, everything: it is sent when it is back.
+        const failures = await state.permanentFailures(PERMANENT_LOOK_MS).catch(() => new Map());
+        const sparing = { limitMs: PERMANENT_LOOK_MS, sinceMs: performance.now() - startedAt - tuning.resyncMs };
+        const all = followed.everything('Resync');
+        sender.sweep('resync', worthALook(all, failures, config?.generation, sparing), 'keep');
+      },
       tuning,
       log,
     }),

@@ -99,6 +99,8 @@ export const LEAVE_GRACE_MS = 2_000;
 export const MARK_LIMIT_MS = 5_000;
 /** Where it can't be kept, e.g. since the right is missing, that is tried again after this. */
 export const MARK_RETRY_MS = 600_000;
+/** What failed for good is looked at again after this, though nothing has changed that anybody sees. */
+export const PERMANENT_LOOK_MS = 86_400_000;
 /** So many are looked at in one go. */
 export const DUTY_BATCH = 500;
 export const PROVISION_ATTEMPTS = 5;

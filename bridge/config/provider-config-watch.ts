@@ -47,6 +47,10 @@ export class ProviderConfigWatch implements Part {
     }
   }
 
+  get generation(): number | undefined {
+    return this.#current?.metadata.generation;
+  }
+
   /** Whether it was looked for: from then on {@link config} counts. */
   get synced(): boolean {
     return this.#loop.state.synced;

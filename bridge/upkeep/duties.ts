@@ -16,7 +16,7 @@ export interface DutyOptions {
   /** Whether this replica leads a mode: what all could do, one does. */
   active?: () => boolean;
   /** Starts to publish every object again. */
-  resync: () => void;
+  resync: () => void | Promise<void>;
   tuning: BridgeTuning;
   log: Logger;
 }
@@ -64,10 +64,9 @@ export function startDuties(options: DutyOptions): () => void {
   });
   // Not at once: what exists is being published as it is found.
   let first = true;
-  duty('resync', tuning.resyncMs, () => {
-    if (!first) resync();
+  duty('resync', tuning.resyncMs, async () => {
+    if (!first) await resync();
     first = false;
-    return Promise.resolve();
   });
 
   return () => {

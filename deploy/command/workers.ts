@@ -61,17 +61,10 @@ export function startWorkers(
   return {
     async stop() {
       const patience = setTimeout(tellToEnd, SHUTDOWN_PATIENCE_MS);
+      const limit = sleep(SHUTDOWN_LIMIT_MS, undefined, { ref: false });
       // With Redis away nothing can be handed back: it is found again by whoever comes next.
-      const limit = setTimeout(() => {
-        for (const worker of workers) void worker.close(true);
-      }, SHUTDOWN_LIMIT_MS);
-      await Promise.allSettled(
-        workers.map((worker) =>
-          Promise.race([worker.close(), sleep(SHUTDOWN_LIMIT_MS + 1_000, undefined, { ref: false })]),
-        ),
-      );
+      await Promise.race([Promise.allSettled(workers.map((worker) => worker.close())), limit]);
       clearTimeout(patience);
-      clearTimeout(limit);
     },
   };
 }

@@ -30,17 +30,22 @@ export function settlementOf(outcome: Outcome, attempts: number, random: number)
       // see a thing differently) would go round as fast as it can.
       if (startsOver(outcome)) {
         const timer = attempts < FREE_RETURNS ? 'keep' : { afterMs: backoffMs(attempts - FREE_RETURNS, random) };
-        return { timer, attempts: 'count' };
+        return { timer, attempts: 'count', permanent: 'keep' };
       }
       // With a next event the pass goes on: a timer that another function has set stays, and so does the count, since
       // the failing step may be the next one.
-      return outcome.next.length > 0 ? { timer: 'keep', attempts: 'keep' } : { timer: 'clear', attempts: 'clear' };
+      return outcome.next.length > 0
+        ? { timer: 'keep', attempts: 'keep', permanent: 'keep' }
+        : { timer: 'clear', attempts: 'clear' };
     case 'again':
       return { timer: { afterMs: Math.max(AGAIN_LEAST_MS, outcome.afterMs) }, attempts: 'clear' };
     case 'waiting':
       return { timer: { afterMs: jittered(SAFETY_TIMER_MS, random) }, attempts: 'clear' };
     case 'failed': {
-      if (outcome.permanent) return { timer: 'clear', attempts: 'clear' };
+      if (outcome.permanent) {
+        const of = outcome.of === undefined ? {} : { permanent: { of: outcome.of } };
+        return { timer: 'clear', attempts: 'clear', ...of };
+      }
       const { mayRunMs: heldMs = 0, notBeforeMs = 0 } = outcome;
       const afterMs = Math.max(heldMs, notBeforeMs, backoffMs(attempts, random));
       return { timer: { afterMs }, attempts: 'count', ...(heldMs > 0 ? { heldMs } : {}) };

@@ -25,8 +25,8 @@ export interface WorkerOptions extends DeliveryPorts {
 }
 
 export interface RunningWorker {
-  /** Takes no more jobs, and waits for those that run, unless forced: then they are run again elsewhere. */
-  close(force?: boolean): Promise<void>;
+  /** Takes no more jobs, and waits for those that run. */
+  close(): Promise<void>;
 }
 
 /** One function as a BullMQ worker: the delivery loop with the handler in its own process. Waits for Redis by itself. */
@@ -78,9 +78,9 @@ export function startWorker(options: WorkerOptions): RunningWorker {
   };
   const unfollow = admission ? admission.follow(follow) : follow(true);
   return {
-    close: (force) => {
+    close: () => {
       unfollow?.();
-      return worker.close(force).finally(close);
+      return worker.close().finally(close);
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Provider } from '../../shared/provider/provider.ts';
 
 /** The ProviderConfig as one invocation found it. */
 export type ConfigState = (
-  | { readonly state: 'ok'; readonly config: unknown; readonly runtime: RuntimeConfig }
+  | { readonly state: 'ok'; readonly config: unknown; readonly runtime: RuntimeConfig; readonly generation?: number }
   | { readonly state: 'unusable'; readonly reason: string; readonly message: string }
 ) & {
   /** By mode, the fingerprint of the registrations of whoever leads it. */
@@ -46,7 +46,9 @@ export async function readProviderConfig(platform: KubeClient, provider: Provide
   try {
     const { config, runtime } = provider.config.parse(object);
     // Others that are wanted already wait until nothing is served by these.
-    return { inForce, state: 'ok', config, runtime: { ...runtime, kcp: settingsInForce(object) ?? runtime.kcp } };
+    const { generation } = object.metadata;
+    const settings = { ...runtime, kcp: settingsInForce(object) ?? runtime.kcp };
+    return { inForce, state: 'ok', config, runtime: settings, ...(generation === undefined ? {} : { generation }) };
   } catch (error) {
     return { inForce, state: 'unusable', reason: REASON.invalidProviderConfig, message: messageOf(error) };
   }

@@ -1,7 +1,7 @@
 import { messageOf, PermanentError, RuntimeError } from '../../shared/errors.ts';
 import { isConflict, retryAfterMs } from '../../shared/kube/api-error.ts';
 import type { ServiceObject } from '../../shared/model/kubernetes.ts';
-import { again, done, failed, type Outcome } from '../../shared/events/outcome.ts';
+import { again, done, failed, failedForGood, resultOf, type Outcome } from '../../shared/events/outcome.ts';
 import { redact } from '../../shared/redact.ts';
 import { REASON_RECONCILE_ERROR, reportNotReady } from '../../shared/status.ts';
 import { findObject } from './find-object.ts';
@@ -58,7 +58,9 @@ async function failure(error: unknown, object: ServiceObject | undefined, run: R
     await reportFailure(error, shown.text, object, run).catch((writeError: unknown) => {
       run.log.warn({ err: { message: redact(messageOf(writeError), run.secrets) } }, 'status not written');
     });
-  return failed(message, isPermanent(error), retryAfterMs(error));
+  if (!isPermanent(error) || !object || run.gone || run.config.state !== 'ok')
+    return failed(message, isPermanent(error), retryAfterMs(error));
+  return failedForGood(message, resultOf({ object: object.metadata.generation, config: run.config.generation }));
 }
 
 /** The step may have written since it read the object, above all the mark that the installation has begun. */

@@ -10,6 +10,7 @@ export type Outcome =
   | { readonly kind: 'waiting'; readonly for: string }
   /**
    * Retryable: backoff, for ever. Permanent: nothing before something changes. The message holds no credential.
+   * `of`: what a permanent failure was about, by {@link resultOf}; without it, nobody knows whether that has changed.
    * `mayRunMs`: what was begun may still go on for so long, out of our reach; the object stays held until then.
    * `notBeforeMs`: a server wants to be left alone for so long.
    */
@@ -17,6 +18,7 @@ export type Outcome =
       readonly kind: 'failed';
       readonly message: string;
       readonly permanent: boolean;
+      readonly of?: string;
       readonly mayRunMs?: number;
       readonly notBeforeMs?: number | undefined;
     };
@@ -30,6 +32,8 @@ export const failed = (message: string, permanent = false, notBeforeMs?: number)
   permanent,
   ...(notBeforeMs === undefined ? {} : { notBeforeMs }),
 });
+/** Permanent, about the object and ProviderConfig as they were. */
+export const failedForGood = (message: string, of: string): Outcome => ({ ...failed(message, true), of }) as Outcome;
 /** Retryable, and what was begun may still go on for so long. */
 export const lost = (message: string, mayRunMs: number): Outcome => ({
   kind: 'failed',
@@ -37,3 +41,14 @@ export const lost = (message: string, mayRunMs: number): Outcome => ({
   permanent: false,
   mayRunMs,
 });
+
+/** Generations of what an outcome is about; that of the ProviderConfig is undefined without one. */
+export interface ResultOf {
+  readonly object: number | undefined;
+  readonly config: number | undefined;
+}
+
+/** Pure: the same text for the same state. */
+export function resultOf({ object, config }: ResultOf): string {
+  return `${object ?? ''}/${config ?? ''}`;
+}

@@ -61,6 +61,7 @@ const REPLY = z.discriminatedUnion('kind', [
     message: z.string(),
     permanent: z.boolean(),
     notBeforeMs: z.number().min(0).optional(),
+    of: z.string().max(64).exactOptional(),
   }),
 ]);
 

@@ -10,6 +10,8 @@ export interface Settlement {
   /** `keep` the object's timer as it is, `clear` it, or let it be due after so many milliseconds. */
   timer: 'keep' | 'clear' | { afterMs: number };
   attempts: 'keep' | 'clear' | 'count';
+  /** That the last invocation failed for good, and about what; default: it did not. */
+  permanent?: 'keep' | { of: string };
   /** What was begun may still go on: the object stays held for so long, and is free then. */
   heldMs?: number;
 }
@@ -19,6 +21,13 @@ export interface Due {
   key: ObjectKey | undefined;
   member: string;
   score: string;
+}
+
+/** An invocation that failed for good. */
+export interface PermanentFailure {
+  readonly ageMs: number;
+  /** What it was about. */
+  readonly of: string;
 }
 
 /** One life of a server's process, and its time when it was looked at. */
@@ -65,23 +74,34 @@ export class DeliveryState {
   /** Ends the lease. The object's mark, 0 if nobody came; `undefined`, with nothing changed, when the lease was lost. */
   async settle(key: ObjectKey, token: string, settlement: Settlement): Promise<number | undefined> {
     const member = formatObjectKey(key);
-    const { timer } = settlement;
+    const { timer, permanent = 'clear' } = settlement;
     const parked = await this.#redis.settleLease(
       this.#keys.lease(member),
       this.#keys.parked,
       this.#keys.timers,
       this.#keys.attempts,
+      this.#keys.permanent,
       member,
       token,
       typeof timer === 'string' ? timer : Math.ceil(timer.afterMs),
       settlement.attempts,
       Math.ceil(settlement.heldMs ?? 0),
+      typeof permanent === 'string' ? permanent : `of ${permanent.of}`,
     );
     return parked < 0 ? undefined : parked;
   }
 
   async attempts(key: ObjectKey): Promise<number> {
     return Number((await this.#redis.hget(this.#keys.attempts, formatObjectKey(key))) ?? 0);
+  }
+
+  /** By object. Those that are older are forgotten. */
+  async permanentFailures(limitMs: number): Promise<Map<string, PermanentFailure>> {
+    const flat = await this.#redis.permanentFailures(this.#keys.permanent, limitMs);
+    const failures = new Map<string, PermanentFailure>();
+    for (let index = 0; index + 2 < flat.length; index += 3)
+      failures.set(flat[index] as string, { ageMs: Number(flat[index + 1]), of: flat[index + 2] as string });
+    return failures;
   }
 
   /** How many objects have a timer, are parked, or failed last time; for metrics. */

@@ -12,6 +12,8 @@ export interface QueueKeys {
   readonly parked: string;
   readonly timers: string;
   readonly attempts: string;
+  /** Objects whose last invocation failed for good, when that was, and what it was about. */
+  readonly permanent: string;
   readonly epoch: string;
   /** @param member a formatted object key */
   lease(member: string): string;
@@ -26,6 +28,7 @@ export function queueKeys(provider: string): QueueKeys {
     parked: `${prefix}:parked`,
     timers: `${prefix}:timers`,
     attempts: `${prefix}:attempts`,
+    permanent: `${prefix}:permanent`,
     epoch: `${prefix}:epoch`,
     lease: (member) => `${prefix}:lease:${member}`,
     unknown: (member) => `${prefix}:unknown:${member}`,

@@ -79,19 +79,37 @@ return tonumber(redis.call('ZSCORE', KEYS[2], ARGV[3]) or 0)
 /**
  * Timer, attempts and lease in one step, so that a stale holder can't touch a timer.
  * ARGV: member, token, timer ('keep', 'clear' or in how many ms it is due), attempts ('keep', 'clear' or 'count'), how long the
- * object stays held all the same, in ms.
+ * object stays held all the same, in ms, that it failed for good ('keep', 'clear' or 'of ' and what that is about).
  * Returns the object's mark in `parked`, 0 without one, or -1 when the lease is not ours any more.
  */
 const SETTLE = `${NOW}
-local lease, parked, timers, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local lease, parked, timers, attempts, permanent = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local member, token, timer, attempt, held = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 if redis.call('GET', lease) ~= token then return -1 end
 if timer == 'clear' then redis.call('ZREM', timers, member)
 elseif timer ~= 'keep' then redis.call('ZADD', timers, due(timer), member) end
 if attempt == 'clear' then redis.call('HDEL', attempts, member)
 elseif attempt == 'count' then redis.call('HINCRBY', attempts, member, 1) end
+if ARGV[6] == 'clear' then redis.call('HDEL', permanent, member)
+elseif ARGV[6] ~= 'keep' then redis.call('HSET', permanent, member, due(0) .. ' ' .. string.sub(ARGV[6], 4)) end
 if held > 0 then redis.call('PEXPIRE', lease, held) else redis.call('DEL', lease) end
 return tonumber(redis.call('ZSCORE', parked, member) or 0)
+`;
+
+/** Rows of member, age in ms, and what it is about; forgets those that are older than ARGV[1]. */
+const PERMANENT = `${NOW}
+local rows, all = {}, redis.call('HGETALL', KEYS[1])
+for index = 1, #all, 2 do
+  local at, of = string.match(all[index + 1], '^(%d+) (.*)$')
+  local age = at and now() - tonumber(at)
+  if not age or age > tonumber(ARGV[1]) then redis.call('HDEL', KEYS[1], all[index])
+  else
+    rows[#rows + 1] = all[index]
+    rows[#rows + 1] = string.format('%.0f', math.max(0, age))
+    rows[#rows + 1] = of
+  end
+end
+return rows
 `;
 
 /** ARGV: member, in how many ms. */
@@ -172,13 +190,16 @@ export interface DeliveryScripts {
     parked: string,
     timers: string,
     attempts: string,
+    permanent: string,
     member: string,
     token: string,
     timer: 'keep' | 'clear' | number,
     attempt: 'keep' | 'clear' | 'count',
     heldMs: number,
+    failedForGood: string,
   ): Promise<number>;
   lookAgain(lease: string, parked: string, timers: string, member: string, afterMs: number): Promise<number>;
+  permanentFailures(permanent: string, limitMs: number): Promise<string[]>;
   dueTimers(timers: string, limit: number): Promise<string[]>;
   handBack(
     tries: string,
@@ -200,7 +221,8 @@ export interface DeliveryScripts {
 export function withScripts(redis: RedisClient): RedisClient & DeliveryScripts {
   redis.defineCommand('acquireLease', { numberOfKeys: 3, lua: ACQUIRE });
   redis.defineCommand('renewLease', { numberOfKeys: 2, lua: RENEW });
-  redis.defineCommand('settleLease', { numberOfKeys: 4, lua: SETTLE });
+  redis.defineCommand('permanentFailures', { numberOfKeys: 1, lua: PERMANENT });
+  redis.defineCommand('settleLease', { numberOfKeys: 5, lua: SETTLE });
   redis.defineCommand('lookAgain', { numberOfKeys: 3, lua: LOOK_AGAIN });
   redis.defineCommand('dueTimers', { numberOfKeys: 1, lua: DUE_TIMERS });
   redis.defineCommand('handBack', { numberOfKeys: 4, lua: HAND_BACK });

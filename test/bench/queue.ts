@@ -94,7 +94,7 @@ await measured('taken, held, done, settled', COUNT, async () => {
     concurrency: 50,
     onStep: () => void (ended += 1),
   });
-  stack.defer(() => worker.close(true));
+  stack.defer(() => worker.close());
   await eventually('all are through', () => ended >= COUNT, { timeout: 600_000 });
 });
 console.table(rows);

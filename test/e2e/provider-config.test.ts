@@ -133,8 +133,9 @@ describe('the ProviderConfig', () => {
     const ready = await stage.orders.until('a', 'Ready', isReady);
     await untilSettled();
     const due = (await stage.timer(stage.keyOf(ready))) ?? 0;
+    // Give or take a tenth.
     expect(due - Date.now()).toBeGreaterThan(80 * 60_000);
-    expect(due - Date.now()).toBeLessThanOrEqual(90 * 60_000);
+    expect(due - Date.now()).toBeLessThanOrEqual(99 * 60_000);
   });
 
   test('that is being deleted is not used any more', async () => {

@@ -151,4 +151,28 @@ describe('the lease on an object', () => {
     expect(await scoreOf(keys.timers)).toBeUndefined();
     expect(await harness.state.attempts(shop)).toBe(0);
   });
+
+  test('settling remembers what failed for good, until it does not', async () => {
+    await harness.state.beginEpoch(0);
+    const settle = async (permanent?: 'keep' | { of: string }): Promise<void> => {
+      await harness.state.acquire(shop, 'a', 1_000);
+      const more = permanent === undefined ? {} : { permanent };
+      await harness.state.settle(shop, 'a', { timer: 'clear', attempts: 'clear', ...more });
+    };
+    const found = async (limitMs = 60_000) => (await harness.state.permanentFailures(limitMs)).get(member);
+    await settle({ of: '3/7' });
+    expect(await found()).toMatchObject({ of: '3/7' });
+    expect((await found())?.ageMs).toBeLessThan(60_000);
+    await settle('keep');
+    expect(await found()).toMatchObject({ of: '3/7' });
+    await settle();
+    expect(await found()).toBeUndefined();
+
+    await settle({ of: '/' });
+    expect(await found()).toMatchObject({ of: '/' });
+    // Those that are too old, or are nothing of ours, are forgotten.
+    await harness.redis.hset(keys.permanent, 'garbage', 'x', 'old', '1 3/7');
+    expect([...(await harness.state.permanentFailures(60_000)).keys()]).toEqual([member]);
+    expect(await harness.redis.hkeys(keys.permanent)).toEqual([member]);
+  });
 });

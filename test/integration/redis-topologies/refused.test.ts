@@ -112,7 +112,11 @@ describe('while Redis is refused, nothing is taken from it and nothing put there
     reconnect();
     const problem = 'Redis refuses bzpopmin, xadd: ACL SETUSER … +bzpopmin +xadd';
     await eventually('it is said', () => deployment.queue.problems().includes(problem));
-    await eventually('the other processes say it too', () => deployment.logged().split(problem).length > 3);
+    await eventually('each process says it when it is asked, and in its log', async (seen) => {
+      const problems = await deployment.problems();
+      seen(problems);
+      return problems.every((each) => each.includes(problem)) && deployment.logged().split(problem).length > 3;
+    });
     const key = keyOf('missing-commands');
     await expect(deployment.publish(INSTALL_REQUESTED, keyOf('other'))).rejects.toThrow(problem);
     await expectNothingIsTaken(key);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { backoffMs, settlementOf } from '../../../../functions/host/settle.ts';
 import { INSTALL_REQUESTED, OBJECT_CHANGED } from '../../../../shared/events/catalogue.ts';
-import { again, done, failed, type Outcome, waiting } from '../../../../shared/events/outcome.ts';
+import { again, done, failed, failedForGood, type Outcome, waiting } from '../../../../shared/events/outcome.ts';
 import type { Settlement } from '../../../../shared/queue/delivery-state.ts';
 
 const MIDDLE = 0.5;
@@ -9,7 +9,7 @@ const MIDDLE = 0.5;
 describe('what an outcome does to the timer and the count of failures', () => {
   test.each<[string, Outcome, Settlement]>([
     ['a pass that is through clears both', done(), { timer: 'clear', attempts: 'clear' }],
-    ['a pass that goes on keeps both', done(INSTALL_REQUESTED), { timer: 'keep', attempts: 'keep' }],
+    ['a pass that goes on keeps all', done(INSTALL_REQUESTED), { timer: 'keep', attempts: 'keep', permanent: 'keep' }],
     ['again: exactly then, without jitter', again(1_234, 'x'), { timer: { afterMs: 1_234 }, attempts: 'clear' }],
     ['again, at once: a second is the least', again(0, 'x'), { timer: { afterMs: 1_000 }, attempts: 'clear' }],
     ['again, in a part of a second: likewise', again(0.4, 'x'), { timer: { afterMs: 1_000 }, attempts: 'clear' }],
@@ -19,6 +19,11 @@ describe('what an outcome does to the timer and the count of failures', () => {
       'a server that wants to be left alone for longer',
       failed('x', false, 60_000),
       { timer: { afterMs: 60_000 }, attempts: 'count' },
+    ],
+    [
+      'a permanent failure, and what it was about',
+      failedForGood('x', '3/1'),
+      { timer: 'clear', attempts: 'clear', permanent: { of: '3/1' } },
     ],
     ['a permanent failure: nothing before something changes', failed('x', true), { timer: 'clear', attempts: 'clear' }],
   ])('%s', (_what, outcome, settlement) => {

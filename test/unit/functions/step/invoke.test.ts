@@ -71,7 +71,14 @@ describe('what goes wrong becomes a condition', () => {
   test('a permanent one keeps its reason, and is not tried again', async () => {
     const home = new Home(serviceObject([condition('InstallStarted', 'True', 'AccessGranted')]));
     const error = new PermanentError('no such version', { reason: 'VersionNotOffered' });
-    expect(await invoke(throws(error), runWith(home))).toMatchObject({ kind: 'failed', permanent: true });
+    const config = {
+      state: 'ok',
+      config: {},
+      runtime: { pollIntervalMs: undefined, kcp: undefined },
+      generation: 7,
+    } as const;
+    const outcome = await invoke(throws(error), runWith(home, { config }));
+    expect(outcome).toMatchObject({ kind: 'failed', permanent: true, of: '1/7' });
     expect(home.ready).toMatchObject({ reason: 'VersionNotOffered' });
   });
 

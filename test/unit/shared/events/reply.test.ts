@@ -5,7 +5,7 @@ import {
   OBJECT_CHANGED,
   TEARDOWN_REQUESTED,
 } from '../../../../shared/events/catalogue.ts';
-import { again, done, failed, type Outcome, waiting } from '../../../../shared/events/outcome.ts';
+import { again, done, failed, failedForGood, type Outcome, waiting } from '../../../../shared/events/outcome.ts';
 import { fromReply, OUTCOME_HEADER, toReply } from '../../../../shared/events/reply.ts';
 import { serviceEvent } from '../../../../shared/events/service-event.ts';
 import { standardKey } from '../../functions/objects.ts';
@@ -23,6 +23,7 @@ describe('a reply', () => {
     failed('a\nb "c"'),
     failed('no', true),
     failed('later', false, 5_000),
+    failedForGood('no', '3/1'),
   ])('brings the outcome back', (outcome) => {
     const { headers, body } = toReply(outcome, event);
     expect(fromReply(headers, body, event)).toEqual(outcome);

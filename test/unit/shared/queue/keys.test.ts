@@ -4,14 +4,14 @@ import { queueKeys, queueName, workId } from '../../../../shared/queue/keys.ts';
 import { kcpKey, standardKey } from '../../functions/objects.ts';
 
 const keysOf = (provider: string): string[] => {
-  const { prefix, parked, timers, attempts, epoch, lease } = queueKeys(provider);
-  return [prefix, parked, timers, attempts, epoch, lease('member')];
+  const { prefix, parked, timers, attempts, permanent, epoch, lease } = queueKeys(provider);
+  return [prefix, parked, timers, attempts, permanent, epoch, lease('member')];
 };
 
 test('everything of one provider lies under one hash tag, and nothing of another', () => {
   const tags = keysOf('db').map((key) => /^\{[^{}]+\}/.exec(key)?.[0]);
   expect(new Set(tags)).toEqual(new Set(['{service-provider:db}']));
-  expect(new Set([...keysOf('db'), ...keysOf('db-eu')]).size).toBe(12);
+  expect(new Set([...keysOf('db'), ...keysOf('db-eu')]).size).toBe(14);
 });
 
 test('each function has a queue of its own', () => {
