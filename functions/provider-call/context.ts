@@ -9,6 +9,7 @@ import type {
   ServiceObjectOf,
   StatusReporter,
 } from '../../shared/provider/context.ts';
+import { withoutGoneTypes } from '../../shared/provider/type-gone.ts';
 import { WORKSPACE_REQUEST_MS } from '../../shared/tuning.ts';
 import { findLocalAddresses } from '../access/local-access.ts';
 import { openCluster } from '../access/open.ts';
@@ -34,8 +35,19 @@ export async function deleteContext(
   status: StatusReporter,
 ): Promise<DeleteContext<unknown>> {
   const { mcp } = granted;
-  if (mcp !== 'gone') return providerContext(run, { ...granted, mcp }, status);
-  return { ...(await commonContext(run, granted, status)), mcp: null, mcpGone: true };
+  const ctx: DeleteContext<unknown> =
+    mcp === 'gone'
+      ? { ...(await commonContext(run, granted, status)), mcp: null, mcpGone: true }
+      : await providerContext(run, { ...granted, mcp }, status);
+  const leaving = <C extends Cluster>(cluster: C): C => ({ ...cluster, client: withoutGoneTypes(cluster.client) });
+  return {
+    ...ctx,
+    ...(ctx.mcp ? { mcp: leaving(ctx.mcp) } : {}),
+    workload: ctx.workload && leaving(ctx.workload),
+    clusters: Object.fromEntries(Object.entries(ctx.clusters).map(([id, cluster]) => [id, leaving(cluster)])),
+    platform: withoutGoneTypes(ctx.platform),
+    home: withoutGoneTypes(ctx.home),
+  } as DeleteContext<unknown>;
 }
 
 async function open(run: Run, id: string, secret: SecretReference): Promise<Cluster> {

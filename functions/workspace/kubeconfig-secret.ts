@@ -4,6 +4,7 @@ import { SECRETS } from '../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../shared/model/access.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import {
+  ACCESS_ANNOTATION,
   CONTENTS_ANNOTATION,
   MANAGED_BY_LABEL,
   OBJECT_ANNOTATION,
@@ -21,7 +22,8 @@ import {
   TOKENS_ANNOTATION,
 } from './decide.ts';
 import { formatTokenSecrets, parseTokenSecrets, type TokenSecret } from './decide-token-secrets.ts';
-import { permissionsHash, workspaceSecret } from './objects.ts';
+import { permissionsHash } from './objects.ts';
+import { workspaceSecret } from '../requests/desired.ts';
 import { requireClaim } from './tenant-namespace.ts';
 import type { Token } from './token.ts';
 
@@ -61,6 +63,7 @@ export async function store(
       annotations: {
         [OBJECT_ANNOTATION]: wanted.object,
         [PERMISSIONS_ANNOTATION]: wanted.permissions,
+        [ACCESS_ANNOTATION]: JSON.stringify(access),
         [CONTENTS_ANNOTATION]: fingerprint(contents),
         [EXPIRES_AT_ANNOTATION]: token.expiresAt.toISOString(),
         [RENEW_AT_ANNOTATION]: renewAt.toISOString(),
