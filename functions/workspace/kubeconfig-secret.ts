@@ -1,3 +1,4 @@
+import { conflictWith, isAlreadyExists } from '../../shared/kube/api-error.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
@@ -36,7 +37,7 @@ export function wantedOf(run: Run, access: AccessSpec) {
  * Puts the token into the kubeconfig Secret on the platform cluster, while the object still has its claim and the Secret is
  * the one that was looked at. The token that was handed out before stays good until the next one.
  * @param found the Secret as it was read
- * @throws ApiError 409 `Conflict` and `AlreadyExists`
+ * @throws ApiError 409 `Conflict`
  */
 export async function store(
   run: Run,
@@ -74,9 +75,18 @@ export async function store(
     data: { [reference.key]: contents },
   };
   await requireClaim(run);
-  await (found ? run.platform.apply(SECRETS, secret) : run.platform.create(SECRETS, secret));
+  await (found ? run.platform.apply(SECRETS, secret) : createOnce(run, secret));
   run.log.info({ expiresAt: token.expiresAt }, 'workspace token made');
   return granted(run, renewAt);
+}
+
+async function createOnce({ platform }: Run, secret: Secret): Promise<void> {
+  try {
+    await platform.create(SECRETS, secret);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    throw conflictWith(`Secret ${secret.metadata.name}`, 'it was made by somebody else meanwhile');
+  }
 }
 
 /** Secrets in the workspace of the tokens that are handed out, the newest first. */

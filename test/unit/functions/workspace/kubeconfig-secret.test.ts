@@ -67,7 +67,7 @@ describe('the kubeconfig of a workspace', () => {
     await store(run, workspace, {}, token('first'), undefined);
     const seen = await read();
     await store(run, workspace, {}, token('second'), seen);
-    await expect(store(run, workspace, {}, token('late'), seen)).rejects.toMatchObject({ status: 409 });
-    await expect(store(run, workspace, {}, token('late'), undefined)).rejects.toMatchObject({ status: 409 });
+    await expect(store(run, workspace, {}, token('late'), seen)).rejects.toMatchObject({ reason: 'Conflict' });
+    await expect(store(run, workspace, {}, token('late'), undefined)).rejects.toMatchObject({ reason: 'Conflict' });
   });
 });
