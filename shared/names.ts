@@ -52,6 +52,9 @@ export const MADE_ANNOTATION = 'service-provider.open-control-plane.io/made-in-w
 /** Ours: on the kubeconfig Secret of a workspace, a fingerprint of what the runtime has put into it. */
 export const CONTENTS_ANNOTATION = 'service-provider.open-control-plane.io/contents';
 
+/** Ours: on the same, the rights that it was made for: a deletion may not be able to compute them any more. */
+export const ACCESS_ANNOTATION = 'service-provider.open-control-plane.io/access';
+
 /** Ours: on an APIExport, which of its permission claims the runtime asked for. */
 export const CLAIMS_ANNOTATION = 'service-provider.open-control-plane.io/claims';
 

@@ -13,13 +13,17 @@ type CrdState = KubeObjectOf<{
     scope: string;
     versions: { name: string; served: boolean }[];
   };
-  status?: { conditions?: Pick<Condition, 'type' | 'status' | 'reason' | 'message'>[] };
+  status?: {
+    storedVersions?: string[];
+    conditions?: Pick<Condition, 'type' | 'status' | 'reason' | 'message'>[];
+  };
 }>;
 
 /**
  * Applies CustomResourceDefinitions and returns when all of them are served. Works on kube-apiservers and in kcp
- * workspaces; idempotent.
- * @throws RuntimeError `NOT_READY` naming the CRD and its condition when one isn't served within `timeoutMs`
+ * workspaces; idempotent. Where one of them can't be, none is written.
+ * @throws RuntimeError `INVALID_PROVIDER` where objects are stored in a version that is gone, or the kind has another plural
+ *   on that cluster already; `NOT_READY` naming the CRD and its condition when one isn't served within `timeoutMs`
  */
 export async function installCrds(
   cluster: KubeClient,
@@ -27,8 +31,23 @@ export async function installCrds(
   timeoutMs: number = CRD_TIMEOUT_MS,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
+  await Promise.all(crds.map((crd) => refuseLostVersions(cluster, crd as CrdState)));
   const applied = await Promise.all(crds.map((crd) => cluster.apply<CrdState>(CRDS, crd as CrdState)));
   await Promise.all(applied.map((crd) => established(cluster, crd, deadline)));
+}
+
+/** An API server would refuse it as well, in its own words, when others are written already. */
+async function refuseLostVersions(cluster: KubeClient, { metadata: { name }, spec }: CrdState): Promise<void> {
+  const stored = (await cluster.get<CrdState>(CRDS, name))?.status?.storedVersions ?? [];
+  const lost = stored.filter((version) => !spec.versions.some((each) => each.name === version));
+  if (lost.length === 0) return;
+  const now = spec.versions.map((version) => version.name).join(', ');
+  throw new RuntimeError(
+    'INVALID_PROVIDER',
+    `CustomResourceDefinition ${name}: objects may be stored in ${lost.join(', ')}, which the provider does not have any ` +
+      `more (it has ${now}); nothing was changed. Declare both with serviceApi({ crd }) until every object was written ` +
+      `once in the new version and ${lost.join(', ')} is taken out of status.storedVersions`,
+  );
 }
 
 async function established(cluster: KubeClient, applied: CrdState, deadline: number): Promise<void> {
@@ -37,6 +56,8 @@ async function established(cluster: KubeClient, applied: CrdState, deadline: num
     const conditions = state?.status?.conditions ?? [];
     const isEstablished = conditions.some(({ type, status }) => type === 'Established' && status === 'True');
     if (isEstablished && (await isServed(cluster, applied))) return;
+    const taken = conditions.find(({ type, status }) => type === 'NamesAccepted' && status === 'False');
+    if (taken) throw namesTaken(applied, taken.message);
     if (performance.now() > deadline) {
       const refused = conditions.filter(({ status }) => status === 'False');
       const why = refused.map(({ type, message }) => `${type}: ${message}`).join('; ');
@@ -48,6 +69,15 @@ async function established(cluster: KubeClient, applied: CrdState, deadline: num
     await sleep(CRD_POLL_MS);
     state = await cluster.get<CrdState>(CRDS, applied.metadata.name);
   }
+}
+
+/** It does not go away by itself, so nobody waits for it. */
+function namesTaken({ metadata, spec: { names } }: CrdState, message: string): RuntimeError {
+  return new RuntimeError(
+    'INVALID_PROVIDER',
+    `CustomResourceDefinition ${metadata.name}: ${names.kind}, or one of its names, is another one's there (${message}); ` +
+      'set plural in the provider to what that one has, or remove the one that is not needed',
+  );
 }
 
 /** The condition comes a moment before the type is served: only then is a missing object reported by its name. */

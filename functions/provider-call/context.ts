@@ -11,6 +11,7 @@ import type {
   ServiceObjectOf,
   StatusReporter,
 } from '../../shared/provider/context.ts';
+import { withoutGoneTypes } from '../../shared/provider/type-gone.ts';
 import { WORKSPACE_REQUEST_MS } from '../../shared/tuning.ts';
 import { findLocalAddresses } from '../access/local-access.ts';
 import { openCluster } from '../access/open.ts';
@@ -35,7 +36,17 @@ export async function deleteContext(
   granted: GrantedAccess,
   status: StatusReporter,
 ): Promise<DeleteContext<unknown>> {
-  return { ...(await commonContext(run, granted, status)), mcpGone: granted.mcp === 'gone' };
+  const ctx = await commonContext(run, granted, status);
+  const leaving = <C extends Cluster>(cluster: C): C => ({ ...cluster, client: withoutGoneTypes(cluster.client) });
+  return {
+    ...ctx,
+    mcp: leaving(ctx.mcp),
+    mcpGone: granted.mcp === 'gone',
+    workload: ctx.workload && leaving(ctx.workload),
+    clusters: Object.fromEntries(Object.entries(ctx.clusters).map(([id, cluster]) => [id, leaving(cluster)])),
+    platform: withoutGoneTypes(ctx.platform),
+    home: withoutGoneTypes(ctx.home),
+  };
 }
 
 async function open(run: Run, id: string, secret: AccessTo): Promise<Cluster> {

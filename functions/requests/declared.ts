@@ -4,6 +4,8 @@ import type { ServiceObject } from '../../shared/model/kubernetes.ts';
 import { neverStarted } from '../step/flow.ts';
 import type { ServiceObjectOf } from '../../shared/provider/context.ts';
 import type { Run } from '../step/run.ts';
+import { isDeleting } from '../../shared/status.ts';
+import { orderedLast } from './ordered-last.ts';
 import {
   type DesiredRequest,
   desiredMcpRequest,
@@ -24,27 +26,43 @@ export interface Declared {
 }
 
 /**
- * Computes everything that a provider may compute from object, ProviderConfig and its additional data.
+ * What a provider declares for an object. For one that is being deleted and for which it can't be computed any more, since
+ * something is gone that it was computed from, it is what was ordered last.
  * @throws RuntimeError `INVALID_PROVIDER` naming the field, where a function of the provider throws
  */
 export async function declare(run: Run, object: ServiceObject): Promise<Declared> {
+  try {
+    return await compute(run, object);
+  } catch (error) {
+    const last = isDeleting(object) ? await orderedLast(run) : undefined;
+    if (!last) throw error;
+    run.log.warn(
+      { err: error },
+      'access can not be computed any more: the deletion goes on with what was ordered last',
+    );
+    return last;
+  }
+}
+
+/** Computes everything that a provider may compute from object, ProviderConfig and its additional data. */
+async function compute(run: Run, object: ServiceObject): Promise<Declared> {
   const { access } = run.provider;
   const config = run.config.state === 'ok' ? run.config.config : undefined;
   const known = object as unknown as ServiceObjectOf<unknown>;
   const data = await additionalData(run, object, known, config);
-  const compute = <Value>(field: string, value: Computed<Value, unknown, unknown, unknown>): Promise<Value> =>
+  const valueOf = <Value>(field: string, value: Computed<Value, unknown, unknown, unknown>): Promise<Value> =>
     named(field, () =>
       typeof value === 'function'
         ? (value as (object: unknown, config: unknown, data: unknown) => Value)(known, config, data)
         : value,
     );
 
-  const mcp = methodOf(await compute<DeclaredAccess>('access.mcp', access.mcp));
+  const mcp = methodOf(await valueOf<DeclaredAccess>('access.mcp', access.mcp));
   const requests: DesiredRequest[] = [];
   for (const identity of requestIdentities(run.key, run.provider)) {
     if (identity.id === 'mcp') requests.push(desiredMcpRequest(run.key, run.provider, mcp));
     else if (identity.id === 'workload') {
-      const workload = methodOf(await compute<DeclaredAccess>('access.workload', access.workload));
+      const workload = methodOf(await valueOf<DeclaredAccess>('access.workload', access.workload));
       requests.push(desiredWorkloadRequest(run.key, run.provider, workload));
     } else {
       const { cluster, access: declared } = access.clusters[identity.id] as Registration<unknown, unknown, unknown>;
@@ -52,11 +70,11 @@ export async function declare(run: Run, object: ServiceObject): Promise<Declared
       requests.push({
         ...identity,
         access:
-          declared === undefined ? undefined : methodOf(await compute<DeclaredAccess>(`${field}.access`, declared)),
+          declared === undefined ? undefined : methodOf(await valueOf<DeclaredAccess>(`${field}.access`, declared)),
         cluster:
           cluster.kind === 'order'
-            ? { kind: 'order', spec: await compute(`${field}.cluster`, cluster.spec) }
-            : { kind: cluster.kind, reference: await compute(`${field}.${cluster.kind}`, cluster.reference) },
+            ? { kind: 'order', spec: await valueOf(`${field}.cluster`, cluster.spec) }
+            : { kind: cluster.kind, reference: await valueOf(`${field}.${cluster.kind}`, cluster.reference) },
       });
     }
   }

@@ -13,6 +13,7 @@ import {
   workspaceNamespace,
 } from '../../shared/names.ts';
 import type { Provider } from '../../shared/provider/provider.ts';
+import type { SecretReference } from '../step/verdict.ts';
 import { requestNamespaces, type RequestNamespace } from '../../shared/provider/registration.ts';
 
 /** What leads to the requests of one registration; depends on nothing but the object's name and the provider. */
@@ -141,4 +142,16 @@ function identity(
 /** The Go library does not shorten them, and such an object then gets no request at all: a label ends at 63 characters. */
 function onboardingLabels(key: ObjectKey): Record<string, string> {
   return { [ONBOARDING_NAME_LABEL]: shortenName(key.name), [ONBOARDING_NAMESPACE_LABEL]: shortenName(key.namespace) };
+}
+
+/** Where the kubeconfig of a workspace lies on the platform cluster. One a provider and workspace. */
+export function workspaceSecret(run: {
+  readonly provider: Provider;
+  readonly tenantNamespace: string;
+}): SecretReference {
+  return {
+    name: requestName(run.provider.controllerName, 'workspace', 'mcp'),
+    namespace: run.tenantNamespace,
+    key: 'kubeconfig',
+  };
 }

@@ -15,7 +15,8 @@ import { isSettled, type Memory, objectId, planObjects, RIGHTS } from './decide-
 import { lookAtGround } from './ground.ts';
 import { memoryOf } from './memory.ts';
 import { granted, store, tokenSecretsOf, wantedOf } from './kubeconfig-secret.ts';
-import { workspaceNames, workspaceObjects, workspaceSecret } from './objects.ts';
+import { workspaceNames, workspaceObjects } from './objects.ts';
+import { workspaceSecret } from '../requests/desired.ts';
 import { withinLimit } from './limit.ts';
 import { labelled, settleObjects } from './settle-objects.ts';
 import { endTokens, isRejected, mintToken, removeLeftovers, tokenIn } from './token.ts';

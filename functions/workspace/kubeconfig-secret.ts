@@ -1,9 +1,11 @@
+import { conflictWith, isAlreadyExists } from '../../shared/kube/api-error.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
 import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import { SECRETS } from '../../shared/kube/resources.ts';
 import type { AccessSpec, Secret } from '../../shared/model/access.ts';
 import { formatObjectKey } from '../../shared/model/object-key.ts';
 import {
+  ACCESS_ANNOTATION,
   CONTENTS_ANNOTATION,
   MANAGED_BY_LABEL,
   OBJECT_ANNOTATION,
@@ -21,7 +23,8 @@ import {
   TOKENS_ANNOTATION,
 } from './decide.ts';
 import { formatTokenSecrets, parseTokenSecrets, type TokenSecret } from './decide-token-secrets.ts';
-import { permissionsHash, workspaceSecret } from './objects.ts';
+import { permissionsHash } from './objects.ts';
+import { workspaceSecret } from '../requests/desired.ts';
 import { requireClaim } from './tenant-namespace.ts';
 import type { Token } from './token.ts';
 
@@ -34,7 +37,7 @@ export function wantedOf(run: Run, access: AccessSpec) {
  * Puts the token into the kubeconfig Secret on the platform cluster, while the object still has its claim and the Secret is
  * the one that was looked at. The token that was handed out before stays good until the next one.
  * @param found the Secret as it was read
- * @throws ApiError 409 `Conflict` and `AlreadyExists`
+ * @throws ApiError 409 `Conflict`
  */
 export async function store(
   run: Run,
@@ -61,6 +64,7 @@ export async function store(
       annotations: {
         [OBJECT_ANNOTATION]: wanted.object,
         [PERMISSIONS_ANNOTATION]: wanted.permissions,
+        [ACCESS_ANNOTATION]: JSON.stringify(access),
         [CONTENTS_ANNOTATION]: fingerprint(contents),
         [EXPIRES_AT_ANNOTATION]: token.expiresAt.toISOString(),
         [RENEW_AT_ANNOTATION]: renewAt.toISOString(),
@@ -71,9 +75,18 @@ export async function store(
     data: { [reference.key]: contents },
   };
   await requireClaim(run);
-  await (found ? run.platform.apply(SECRETS, secret) : run.platform.create(SECRETS, secret));
+  await (found ? run.platform.apply(SECRETS, secret) : createOnce(run, secret));
   run.log.info({ expiresAt: token.expiresAt }, 'workspace token made');
   return granted(run, renewAt);
+}
+
+async function createOnce({ platform }: Run, secret: Secret): Promise<void> {
+  try {
+    await platform.create(SECRETS, secret);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    throw conflictWith(`Secret ${secret.metadata.name}`, 'it was made by somebody else meanwhile');
+  }
 }
 
 /** Secrets in the workspace of the tokens that are handed out, the newest first. */

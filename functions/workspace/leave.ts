@@ -8,7 +8,7 @@ import { claimsVerdict } from './claims.ts';
 import { planObjects, REMOVAL_ORDER } from './decide-objects.ts';
 import { deletingForMs } from './ground.ts';
 import { memoryOf } from './memory.ts';
-import { workspaceSecret } from './objects.ts';
+import { workspaceSecret } from '../requests/desired.ts';
 import type { WorkspacePort } from '../../shared/kcp/workspace-port.ts';
 import { withinLimit } from './limit.ts';
 import { labelled, removeAll } from './settle-objects.ts';

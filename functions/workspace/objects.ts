@@ -10,9 +10,7 @@ import {
 } from '../../shared/kube/resources.ts';
 import type { AccessSpec, PermissionsRequest, PolicyRule, RoleRef } from '../../shared/model/access.ts';
 import type { KubeObject, ResourceType } from '../../shared/model/kubernetes.ts';
-import { nameHash, requestName, RUNTIME_LABEL, shortenName } from '../../shared/names.ts';
-import type { Run } from '../step/run.ts';
-import type { SecretReference } from '../step/verdict.ts';
+import { nameHash, RUNTIME_LABEL, shortenName } from '../../shared/names.ts';
 
 /** An object in the tenant's workspace that gives the provider access to it. */
 export interface WorkspaceObject {
@@ -133,13 +131,4 @@ export function permissionsHash(provider: string, access: AccessSpec): string {
     .update(JSON.stringify(workspaceObjects(provider, access)))
     .digest('hex')
     .slice(0, 16);
-}
-
-/** Where the kubeconfig of a workspace lies on the platform cluster. One a provider and workspace. */
-export function workspaceSecret(run: Pick<Run, 'provider' | 'tenantNamespace'>): SecretReference {
-  return {
-    name: requestName(run.provider.controllerName, 'workspace', 'mcp'),
-    namespace: run.tenantNamespace,
-    key: 'kubeconfig',
-  };
 }

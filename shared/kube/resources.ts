@@ -17,6 +17,7 @@ export const ROLES = type(RBAC, 'v1', 'Role', 'roles', true);
 export const ROLE_BINDINGS = type(RBAC, 'v1', 'RoleBinding', 'rolebindings', true);
 
 export const CRDS = type('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
+export const API_SERVICES = type('apiregistration.k8s.io', 'v1', 'APIService', 'apiservices', false);
 export const LEASES = type('coordination.k8s.io', 'v1', 'Lease', 'leases', true);
 
 const CLUSTERS_GROUP = 'clusters.openmcp.cloud';

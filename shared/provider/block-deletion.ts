@@ -1,11 +1,10 @@
-import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/ports.ts';
-import { CRDS } from '../kube/resources.ts';
 import { type Duration, requeueMs } from '../model/duration.ts';
 import { AGAIN_LEAST_MS } from '../tuning.ts';
-import type { KubeObject, ResourceType } from '../model/kubernetes.ts';
+import type { KubeList, KubeObject, ResourceType } from '../model/kubernetes.ts';
 import type { StatusReporter } from './context.ts';
 import { deletionBlocked, type KindCount } from './decide-blocked.ts';
+import { unlessTypeGone } from './type-gone.ts';
 
 export interface BlockDeletionOptions {
   /** The kinds of the service that tenants create; nothing but the provider knows them. */
@@ -46,13 +45,9 @@ export async function blockDeletion(
   return { requeueAfter: requeueMs({ requeueAfter }) ?? AGAIN_LEAST_MS };
 }
 
+const NONE: KubeList<KubeObject> = { metadata: {}, items: [] };
+
 async function existing(client: KubeClient, kind: ResourceType): Promise<KubeObject[]> {
-  try {
-    return (await client.list(kind, { metadataOnly: true })).items;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    // Not served: only where there is no such type at all there can be no objects of it.
-    if (await client.get(CRDS, `${kind.plural}.${kind.group}`)) throw error;
-    return [];
-  }
+  const { items } = await unlessTypeGone(client, kind, client.list(kind, { metadataOnly: true }), NONE);
+  return items;
 }

@@ -3,6 +3,7 @@ import type { KubeClient } from '../kube/ports.ts';
 import type { KubeObject, ResourceType } from '../model/kubernetes.ts';
 import { OBJECT_ANNOTATION } from '../names.ts';
 import { isOwnedBy } from './decide-owner.ts';
+import { unlessTypeGone } from './type-gone.ts';
 
 /**
  * Server-side apply of something that a provider keeps for one object, on a cluster that others use as well. It carries the
@@ -34,7 +35,8 @@ export async function applyOwned<T extends KubeObject>(
 
 /**
  * Asks for the deletion of what {@link applyOwned} made. One of that name that is somebody else's is left alone.
- * @returns whether nothing of the owner's is left; somebody's finalizer may hold it for a while
+ * @returns whether nothing of the owner's is left, where its type is gone as well; somebody's finalizer may hold it for a
+ *   while
  */
 export async function removeOwned(
   client: KubeClient,
@@ -43,12 +45,13 @@ export async function removeOwned(
   owner: string,
 ): Promise<boolean> {
   const find = async (): Promise<KubeObject | undefined> => {
-    const found = await client.get(type, name, namespace);
+    const found = await unlessTypeGone(client, type, client.get(type, name, namespace), undefined);
     return found && isOwnedBy(owner, found) ? found : undefined;
   };
   const found = await find();
   if (!found) return true;
-  if (!found.metadata.deletionTimestamp) await client.delete(type, name, { namespace, uid: found.metadata.uid });
+  if (!found.metadata.deletionTimestamp)
+    await unlessTypeGone(client, type, client.delete(type, name, { namespace, uid: found.metadata.uid }), false);
   return (await find()) === undefined;
 }
 

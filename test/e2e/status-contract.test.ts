@@ -28,6 +28,9 @@ const telling = probe('telling', {
       reason: 'Checked',
       message: `as ${foo}`,
     });
+    if (foo === 'odd')
+      for (const type of ['Is synced?', 'Is_synced', 'T'.repeat(400)])
+        ctx.status.condition({ type, status: 'True', reason: 'as it is', message: type });
     ctx.status.set({ note: foo, other: foo === 'two' ? 'here' : undefined });
     ctx.status.resources(
       (['Pending', 'Progressing', 'Ready', 'Failed', 'Terminating', 'Unknown'] as const).map((phase) => ({
@@ -133,6 +136,17 @@ describe('the status of an object', () => {
     await stage.orders.change('told', 'wrong-phase');
     const object = await stage.orders.untilReason('told', 'ReconcileError');
     expect(conditionOf(object, 'Ready')?.message).toContain('ConfigMap x has the phase Done; choose one of Pending');
+    await stage.orders.change('told', 'one');
+    await stage.orders.untilReady('told');
+  });
+
+  test('has all that is said although a server would refuse some of it, and all the rest with it', async () => {
+    await stage.orders.change('told', 'odd');
+    const object = await stage.orders.untilReady('told');
+    expect(object.status).toMatchObject({ observedGeneration: object.metadata.generation, note: 'odd' });
+    expect(conditionOf(object, 'Synced')).toMatchObject({ message: 'as odd' });
+    expect(conditionOf(object, 'Is_synced')).toMatchObject({ reason: 'as_it_is', message: 'Is_synced' });
+    expect(object.status?.conditions?.filter(({ type }) => type.startsWith('TTT'))).toHaveLength(1);
     await stage.orders.change('told', 'one');
     await stage.orders.untilReady('told');
   });

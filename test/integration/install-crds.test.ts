@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { serviceApi } from '../../shared/provider/service-api.ts';
 import { installCrds } from '../../functions/init/install-crds.ts';
 import { foo } from '../../functions/providers/foo/provider.ts';
+import type { Crd } from '../../shared/provider/schema/crd.ts';
 import { isInvalid } from '../../shared/kube/api-error.ts';
 import type { HttpKubeClient } from '../../shared/kube/client.ts';
 import { CRDS } from '../../shared/kube/resources.ts';
@@ -61,6 +62,8 @@ const everything = serviceApi({
       .optional(),
   }),
 });
+
+const SIZE = { group: 'sizes.example.org', version: 'v1', kind: 'Size', spec: z.object({}) };
 
 let kubernetes: KubeApiserver;
 let clusters: Record<'kcp' | 'kube-apiserver', HttpKubeClient>;
@@ -139,6 +142,36 @@ describe.each(['kcp', 'kube-apiserver'] as const)('on %s', (name) => {
     ['rule', { range: { min: 2, max: 1 } }],
   ])('a wrong value is refused: %s', async (_what, spec) => {
     await expect(order('wrong', spec)).rejects.toSatisfy(isInvalid);
+  });
+
+  test('a version in which objects are stored and that is gone is refused before anything is written', async () => {
+    const versions = async (): Promise<unknown[]> =>
+      (await clusters[name].list(CRDS)).items.map(({ metadata }) => metadata.resourceVersion);
+    const before = await versions();
+    const next = structuredClone(everything.crd()) as Crd;
+    next.spec.versions = next.spec.versions.map((version) => ({ ...version, name: 'v2' }));
+    const changed = structuredClone(foo.api.crd()) as Crd;
+    changed.spec.names.shortNames = ['other'];
+    await expect(installCrds(clusters[name], [changed, next])).rejects.toMatchObject({
+      code: 'INVALID_PROVIDER',
+      message: expect.stringMatching(/stored in v1, .*it has v2.* status\.storedVersions/) as string,
+    });
+    expect(await versions()).toEqual(before);
+
+    // Both, and the new one is stored from now on.
+    next.spec.versions.push({ ...(everything.crd() as Crd).spec.versions[0], storage: false } as never);
+    await installCrds(clusters[name], [next]);
+    const type = { ...everything.type, version: 'v2' };
+    expect(await clusters[name].get(type, 'empty', 'default')).toMatchObject({ metadata: { name: 'empty' } });
+  });
+
+  test('a kind that has another plural there is said at once', async () => {
+    const second = serviceApi({ ...SIZE, plural: 'sizen' }).crd();
+    await installCrds(clusters[name], [serviceApi(SIZE).crd()]);
+    await expect(installCrds(clusters[name], [second], Infinity)).rejects.toMatchObject({
+      code: 'INVALID_PROVIDER',
+      message: expect.stringMatching(/Size.*is another one's there.*set plural/) as string,
+    });
   });
 
   test('a CRD that the API server refuses is named', async () => {

@@ -122,10 +122,17 @@ export function resourceTypeOf(
   names: { group: string; version: string; kind: string; plural?: string | undefined },
   namespaced: boolean,
 ): ResourceType {
-  const { group, version, kind, plural = pluralOf(kind) } = names;
+  const { group, version, kind } = names;
   check('group', group, GROUP, 'foo.services.open-control-plane.io');
   check('version', version, VERSION, 'v1alpha1');
   check('kind', kind, KIND, 'Foo');
+  const plural = names.plural ?? pluralOf(kind);
+  if (plural === undefined)
+    throw new RuntimeError(
+      'INVALID_PROVIDER',
+      `kind ${kind}: programs do not agree on its plural; set plural to that of its CustomResourceDefinition, or to the ` +
+        `one that you want, such as ${kind.toLowerCase()}s`,
+    );
   check('plural', plural, /^[a-z][-a-z0-9]{0,62}$/, 'foos');
   return { group, version, kind, plural, namespaced };
 }
@@ -135,9 +142,20 @@ function check(field: string, value: string, pattern: RegExp, example: string): 
     throw new RuntimeError('INVALID_PROVIDER', `${field} ${value}: expected something such as ${example}`);
 }
 
-/** The English plural that kubebuilder's users are used to. */
-export function pluralOf(kind: string): string {
+/** English words of which the plural is not made as that of others; without those, many endings are regular. */
+const IRREGULAR =
+  /([^s]s|z|[ei]x|um|[tieudv]a|ula|[mn]na|[lr]f|[eo]af|fe|man|person|child|ouse|oose|foot|tooth|iterion|menon)$/;
+const IRREGULAR_WORDS = new Set(
+  'ox die half money fish sheep police rice information equipment aircraft photo piano halo mosquito data'.split(' '),
+);
+
+/**
+ * The plural that kubebuilder and controller-gen give a kind, so that a provider which moves over keeps its type; undefined
+ * where a word is not made regularly, and has to be named.
+ */
+export function pluralOf(kind: string): string | undefined {
   const name = kind.toLowerCase();
-  if (/(s|x|z|ch|sh)$/.test(name)) return `${name}es`;
-  return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
+  if (IRREGULAR.test(name) || IRREGULAR_WORDS.has(name)) return undefined;
+  if (/(ss|x|ch|sh)$/.test(name) || /[^io]o$/.test(name)) return `${name}es`;
+  return /([^aeiou]|qu)y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
 }

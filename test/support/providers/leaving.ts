@@ -23,6 +23,8 @@ export const leaving = probe('leaving', {
           rules: [
             rule(['things', 'others'], ['things.example']),
             rule(['customresourcedefinitions'], ['apiextensions.k8s.io']),
+            // The test's clusters are kcp workspaces.
+            rule(['apibindings'], ['apis.kcp.io']),
           ],
         },
       ],

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { marksPort } from '../../../../functions/requests/marks.ts';
 import type { Run } from '../../../../functions/step/run.ts';
 import { store } from '../../../../functions/workspace/kubeconfig-secret.ts';
-import { workspaceSecret } from '../../../../functions/workspace/objects.ts';
+import { workspaceSecret } from '../../../../functions/requests/desired.ts';
 import type { WorkspacePort } from '../../../../shared/kcp/workspace-port.ts';
 import { NAMESPACES, SECRETS } from '../../../../shared/kube/resources.ts';
 import type { Secret } from '../../../../shared/model/access.ts';
@@ -67,7 +67,7 @@ describe('the kubeconfig of a workspace', () => {
     await store(run, workspace, {}, token('first'), undefined);
     const seen = await read();
     await store(run, workspace, {}, token('second'), seen);
-    await expect(store(run, workspace, {}, token('late'), seen)).rejects.toMatchObject({ status: 409 });
-    await expect(store(run, workspace, {}, token('late'), undefined)).rejects.toMatchObject({ status: 409 });
+    await expect(store(run, workspace, {}, token('late'), seen)).rejects.toMatchObject({ reason: 'Conflict' });
+    await expect(store(run, workspace, {}, token('late'), undefined)).rejects.toMatchObject({ reason: 'Conflict' });
   });
 });

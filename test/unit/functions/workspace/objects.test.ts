@@ -7,8 +7,8 @@ import {
   type WorkspaceObject,
   workspaceNames,
   workspaceObjects,
-  workspaceSecret,
 } from '../../../../functions/workspace/objects.ts';
+import { workspaceSecret } from '../../../../functions/requests/desired.ts';
 import type { AccessSpec } from '../../../../shared/model/access.ts';
 import { RUNTIME_LABEL } from '../../../../shared/names.ts';
 import { provider } from '../objects.ts';

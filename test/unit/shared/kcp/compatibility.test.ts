@@ -62,7 +62,7 @@ describe('stored objects would become invalid', () => {
   });
 
   test('the kind changes', () => {
-    expect(ofChange(BEFORE, { kind: 'Baz' })).toEqual(['kind was Bar, is now Baz']);
+    expect(ofChange(BEFORE, { kind: 'Bat' })).toEqual(['kind was Bar, is now Bat']);
   });
 
   test('the scope changes', () => {

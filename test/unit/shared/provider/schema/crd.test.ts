@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { pluralOf, type Crd } from '../../../../../shared/provider/schema/crd.ts';
+import { type Crd } from '../../../../../shared/provider/schema/crd.ts';
 import { serviceApi } from '../../../../../shared/provider/service-api.ts';
 import { foo } from '../../../../../functions/providers/foo/provider.ts';
 
@@ -107,16 +107,6 @@ describe('serviceApi', () => {
     const crd = serviceApi({ ...METADATA, plural: 'barren', shortNames: ['br'], spec: z.object({}) }).crd() as Crd;
     expect(crd.metadata.name).toBe('barren.bar.example.org');
     expect(crd.spec.names).toMatchObject({ plural: 'barren', singular: 'bar', shortNames: ['br'] });
-  });
-
-  test.each([
-    ['Foo', 'foos'],
-    ['Policy', 'policies'],
-    ['Gateway', 'gateways'],
-    ['Redis', 'redises'],
-    ['Mesh', 'meshes'],
-  ])('%s are %s', (kind, plural) => {
-    expect(pluralOf(kind)).toBe(plural);
   });
 });
 
