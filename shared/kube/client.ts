@@ -1,6 +1,7 @@
 import { apiVersionOf, type KubeList, type KubeObject, type ResourceType } from '../model/kubernetes.ts';
 import { ApiError, isGone } from './api-error.ts';
 import { nextPageSize } from './decide-page.ts';
+import type { Manner } from './manner.ts';
 import { collectionPath, objectPath } from './paths.ts';
 import type {
   ApplyOptions,
@@ -20,15 +21,6 @@ const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 type RequestOptions = Pick<Request, 'query' | 'body' | 'contentType' | 'accept'>;
-
-/** How requests are sent, whatever they ask for. */
-interface Manner {
-  readonly guard?: Guard;
-  readonly signal?: AbortSignal | undefined;
-  /** How long a request may take, watches excepted. */
-  readonly limitMs: number;
-  readonly clock: ServerClock;
-}
 
 /** {@link KubeClient} over HTTP/1.1 with connections kept alive and shared by all clients of one cluster. */
 export class HttpKubeClient implements KubeClient {
