@@ -86,7 +86,22 @@ describe('a deletion', () => {
     await client.delete(THINGS, 'two', { namespace: 'default' });
     await stage.orders.untilGone('in-use');
     expect(await client.get(CONFIG_MAPS, 'probe-in-use', 'default')).toBeUndefined();
-    expect(await client.get(THINGS, 'built-in', 'default')).toBeDefined();
+  });
+
+  test('ends although the type of something that was installed is gone first', async () => {
+    const client = await controlPlane('untyped');
+    await client.apply(CRDS, thingsCrd());
+    const labels = { 'things.example/built-in': 'true' };
+    await eventually('it can be created', () =>
+      client.apply<KubeObject>(THINGS, { metadata: { name: 'built-in', namespace: 'default', labels } }),
+    );
+    await stage.orders.create('untyped', 'one');
+    await stage.orders.untilReady('untyped');
+    await client.delete(CRDS, thingsCrd().metadata.name);
+    await eventually('the type is gone', async () => !(await client.get(CRDS, thingsCrd().metadata.name)));
+    await stage.orders.remove('untyped');
+    await stage.orders.untilGone('untyped');
+    expect(await client.get(CONFIG_MAPS, 'probe-untyped', 'default')).toBeUndefined();
   });
 
   test('keeps its access until a child that somebody holds is gone, and then goes in order', async () => {

@@ -38,7 +38,10 @@ export const leaving = probe('leaving', {
       except: ({ metadata }) => metadata.labels?.['things.example/built-in'] === 'true',
       requeueAfter: '300ms',
     });
-    return blocked ?? uninstall(ctx.mcp.client, object);
+    if (blocked) return blocked;
+    // Some versions of it have installed one of these, too.
+    await ctx.mcp.client.delete(THINGS, 'built-in', { namespace: 'default' });
+    return uninstall(ctx.mcp.client, object);
   },
 });
 
