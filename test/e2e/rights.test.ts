@@ -19,7 +19,7 @@ import {
 import { createLogger } from '../../shared/log.ts';
 import type { AccessRequest, Secret } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
-import { OBJECT_ANNOTATION } from '../../shared/names.ts';
+import { OBJECT_ANNOTATION, workspaceNamespace } from '../../shared/names.ts';
 import { serviceApi } from '../../shared/provider/service-api.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import type { Landscape } from '../support/landscape.ts';
@@ -175,6 +175,13 @@ describe('everything that a provider can do on the platform cluster', () => {
     await ordered.create('mine', 'one');
     await ordered.untilReady('mine');
     expect(await configMapValue(workspace.client, configMapName(workspace.logicalCluster))).toBe('one');
+    const namespace = workspaceNamespace('foo', workspace.logicalCluster);
+    const spoilt = { data: { kubeconfig: Buffer.from('spoilt').toString('base64') } };
+    const { metadata } = await platform.mergePatch<Secret>(SECRETS, 'foo--workspace--mcp', spoilt, { namespace });
+    await eventually('its kubeconfig is made again', async () => {
+      const now = await platform.get<Secret>(SECRETS, metadata.name, namespace);
+      return now?.data?.['kubeconfig'] !== spoilt.data.kubeconfig;
+    });
     await ordered.create('next', 'two');
     await ordered.untilReason('next', 'Rejected');
     await ordered.remove('mine');

@@ -52,7 +52,9 @@ export class RightsStage implements AsyncDisposable {
   static async create(dir: string, namespace: string, manifests: readonly Manifest[]): Promise<RightsStage> {
     await using started = new AsyncDisposableStack();
     const start = async (name: string): Promise<KubeApiserver> => {
-      const server = await startKubeApiserver({ dir: join(dir, name), audit: true, args: [LISTS] });
+      // The namespace of a workspace goes before the next object of it is served.
+      const controllerManager = name === 'platform';
+      const server = await startKubeApiserver({ dir: join(dir, name), audit: true, args: [LISTS], controllerManager });
       started.defer(() => server.stop());
       return server;
     };
