@@ -30,17 +30,13 @@ export const accessTeardown: Step = async (object, run) => {
 /** What was ordered last goes first: names and labels lead to it, whatever the ProviderConfig says by now. */
 async function removeAccess(run: Run, marks: Marks | undefined): Promise<StepResult | undefined> {
   const identities = requestIdentities(run.key, run.provider).toReversed();
+  const mcp = identities.filter(({ id }) => id === 'mcp');
+  const others = identities.filter(({ id }) => id !== 'mcp');
   const going =
-    (await removeRequests(
-      run,
-      identities.filter(({ id }) => id !== 'mcp'),
-    )) ??
+    (await removeRequests(run, others)) ??
     // The end user cluster goes last of all: what withdrawn registrations left behind goes before it.
     (await removeStrays(run, marks?.holder, { all: true })) ??
-    (await removeRequests(
-      run,
-      identities.filter(({ id }) => id === 'mcp'),
-    ));
+    (await removeRequests(run, mcp));
   return going === undefined ? undefined : awaitDeletion(going);
 }
 

@@ -10,7 +10,6 @@ import {
   type DesiredRequest,
   desiredMcpRequest,
   desiredWorkloadRequest,
-  hiddenRequests,
   registrationsOf,
   requestIdentities,
 } from './desired.ts';
@@ -79,14 +78,10 @@ async function compute(run: Run, object: ServiceObject): Promise<Declared> {
     }
   }
   const { key, provider, inForce: wantedUnder } = run;
-  const [first, ...others] = requests.map((request) => ({
-    ...request,
-    wantedUnder,
-    keep: !registersWhatIsInForce(run),
-  }));
+  const keep = !registersWhatIsInForce(run);
+  const [first, ...others] = requests.map((request) => ({ ...request, wantedUnder, keep }));
   if (!first) return { mcp, requests };
-  const hidden = hiddenRequests(key, provider, requests);
-  const registrations = { fingerprint: registrationsOf(requests), hidden, fresh: neverStarted(object) };
+  const registrations = { ...registrationsOf(key, provider, requests), fresh: neverStarted(object) };
   return { mcp, requests: [{ ...first, registrations }, ...others] };
 }
 

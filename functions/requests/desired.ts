@@ -30,21 +30,33 @@ export interface RequestIdentity {
   readonly ordersCluster: boolean;
 }
 
-/** A fingerprint of all registrations of an object. */
-export function registrationsOf(identities: readonly RequestIdentity[]): string {
-  return nameHash(...identities.map(({ namespace, name, ordersCluster }) => `${namespace}/${name}/${ordersCluster}`));
+/** What is remembered of an object's registrations. */
+export interface RememberedRegistrations {
+  /** Of all of them. */
+  readonly fingerprint: string;
+  /**
+   * Those that labels in the tenant namespace would not lead to once they are withdrawn: in a namespace of their own, or
+   * under another owner's label. `<namespace>/<name>`, with `*` for one of each kind.
+   */
+  readonly hidden: readonly string[];
 }
 
-/**
- * Those that labels in the tenant namespace would not lead to once they are withdrawn: in a namespace of their own, or
- * under another owner's label.
- */
-export function hiddenRequests(key: ObjectKey, provider: Provider, identities: readonly RequestIdentity[]): string[] {
+/** Pure: what is to be remembered of all registrations of an object. */
+export function registrationsOf(
+  key: ObjectKey,
+  provider: Provider,
+  identities: readonly RequestIdentity[],
+): RememberedRegistrations {
   const home = tenantNamespace(key);
   const owner = shortenName(provider.controllerName);
-  return identities
-    .filter(({ namespace, ownerLabels }) => namespace !== home || ownerLabels[MANAGED_BY_LABEL] !== owner)
-    .map(({ namespace, name, ordersCluster }) => `${namespace}/${name}${ordersCluster ? '*' : ''}`);
+  return {
+    fingerprint: nameHash(
+      ...identities.map(({ namespace, name, ordersCluster }) => `${namespace}/${name}/${ordersCluster}`),
+    ),
+    hidden: identities
+      .filter(({ namespace, ownerLabels }) => namespace !== home || ownerLabels[MANAGED_BY_LABEL] !== owner)
+      .map(({ namespace, name, ordersCluster }) => `${namespace}/${name}${ordersCluster ? '*' : ''}`),
+  };
 }
 
 /** An AccessRequest that an object needs, with the cluster that it refers to. */

@@ -9,7 +9,7 @@ import {
 } from '../../shared/names.ts';
 import { isDeleting } from '../../shared/status.ts';
 import { REASONS_BEFORE_INSTALL as REASON } from '../step/flow.ts';
-import type { DesiredRequest, RequestIdentity } from './desired.ts';
+import type { DesiredRequest, RememberedRegistrations, RequestIdentity } from './desired.ts';
 import type { Verdict } from '../step/verdict.ts';
 
 /** Ownership is managed-by and managed-purpose; a request of that name without them is never taken over. */
@@ -89,7 +89,7 @@ function missingAnnotations(
 const UNKNOWN = 'unknown';
 
 /** The value of the annotation that remembers an object's registrations. */
-export function registrationsText({ fingerprint, hidden }: { fingerprint: string; hidden: readonly string[] }): string {
+export function registrationsText({ fingerprint, hidden }: RememberedRegistrations): string {
   return [fingerprint, ...hidden].join(' ');
 }
 

@@ -4,7 +4,7 @@ import { formatObjectKey } from '../../shared/model/object-key.ts';
 import { MANAGED_BY_LABEL, REGISTRATIONS_ANNOTATION, shortenName } from '../../shared/names.ts';
 import type { Run } from '../step/run.ts';
 import { decideStrays } from './decide-strays.ts';
-import { hiddenRequests, registrationsOf, type RequestIdentity, requestIdentities } from './desired.ts';
+import { registrationsOf, type RequestIdentity, requestIdentities } from './desired.ts';
 import { readRegistrations, registrationsText } from './ownership.ts';
 import { removeOne } from './requests.ts';
 
@@ -56,11 +56,7 @@ export async function rememberRegistrations({ key, provider, platform }: Run): P
   const identities = requestIdentities(key, provider);
   const [first] = identities;
   if (!first) return;
-  const text = registrationsText({
-    fingerprint: registrationsOf(identities),
-    hidden: hiddenRequests(key, provider, identities),
-  });
-  const annotations = { [REGISTRATIONS_ANNOTATION]: text };
+  const annotations = { [REGISTRATIONS_ANNOTATION]: registrationsText(registrationsOf(key, provider, identities)) };
   await platform.mergePatch(ACCESS_REQUESTS, first.name, { metadata: { annotations } }, { namespace: first.namespace });
 }
 

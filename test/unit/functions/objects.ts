@@ -3,6 +3,7 @@ import { providerConfig } from '../../../shared/provider/provider-config.ts';
 import { serviceApi } from '../../../shared/provider/service-api.ts';
 import { defineProvider, type ProviderOptions } from '../../../shared/provider/define.ts';
 import type { Condition, ServiceObject } from '../../../shared/model/kubernetes.ts';
+import type { ConditionReport } from '../../../shared/status.ts';
 import type { Marks } from '../../../functions/step/marks.ts';
 import type { ObjectKey } from '../../../shared/model/object-key.ts';
 
@@ -20,10 +21,21 @@ export const standardKey: ObjectKey = {
   uid: 'uid-1',
 };
 export const kcpKey: ObjectKey = { ...standardKey, mode: 'kcp', cluster: '2hj3kx', namespace: 'default' };
+/** Another object of the same workspace. */
+export const OTHER: ObjectKey = { ...kcpKey, name: 'other', uid: 'uid-2' };
 
 export function condition(type: string, status: Condition['status'], reason: string, message = ''): Condition {
   return { type, status, reason, message, observedGeneration: 1, lastTransitionTime: THEN };
 }
+
+/** One of the provider's own. */
+export const ownCondition = (over: Partial<ConditionReport> = {}): ConditionReport => ({
+  type: 'Backup',
+  status: 'True',
+  reason: 'Done',
+  message: 'm',
+  ...over,
+});
 
 export function serviceObject(
   conditions: Condition[] = [],

@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { forTenants } from '../../../functions/step/decide-tenant-view.ts';
 import type { Condition } from '../../../shared/model/kubernetes.ts';
-import {
-  type ConditionReport,
-  mergeConditions,
-  reportProgressing,
-  reportReady,
-  type StatusReport,
-  TYPE,
-} from '../../../shared/status.ts';
-import { condition } from '../functions/objects.ts';
+import { mergeConditions, reportProgressing, reportReady, type StatusReport, TYPE } from '../../../shared/status.ts';
+import { condition, ownCondition as own } from '../functions/objects.ts';
 
 const NOW = new Date('2026-05-05T05:05:05.678Z');
 const VIEW = {
@@ -17,13 +10,6 @@ const VIEW = {
   internal: { servers: new Map(), namespaces: new Set<string>() },
   secrets: new Set<string>(),
 };
-const own = (over: Partial<ConditionReport> = {}): ConditionReport => ({
-  type: 'Backup',
-  status: 'True',
-  reason: 'Done',
-  message: 'm',
-  ...over,
-});
 const brought = (before: readonly Condition[], report: StatusReport): Condition[] =>
   mergeConditions(before, forTenants(report, VIEW).report.conditions, 1, NOW);
 

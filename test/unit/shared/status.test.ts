@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ServiceObjectStatus } from '../../../shared/model/kubernetes.ts';
 import {
-  type ConditionReport,
   conditionOf,
   hasCondition,
   isDeleting,
@@ -13,7 +12,7 @@ import {
   statusPatch as patchForTenants,
 } from '../../../shared/status.ts';
 import { forTenants } from '../../../functions/step/decide-tenant-view.ts';
-import { condition, deleting, serviceObject } from '../functions/objects.ts';
+import { condition, deleting, serviceObject, ownCondition as own } from '../functions/objects.ts';
 
 const NOW = new Date('2026-05-05T05:05:05.678Z');
 const LATER = new Date('2026-06-06T06:06:06.678Z');
@@ -45,14 +44,6 @@ function merge(target: unknown, patch: unknown): unknown {
     else result[name] = merge(result[name], value);
   return result;
 }
-
-const own = (over: Partial<ConditionReport> = {}): ConditionReport => ({
-  type: 'Backup',
-  status: 'True',
-  reason: 'Done',
-  message: 'm',
-  ...over,
-});
 
 describe('the patch that brings a report onto an object', () => {
   test('a new object gets everything, guarded by the version that was read', () => {

@@ -17,11 +17,10 @@ import {
   workspaceNamespace,
 } from '../../../../shared/names.ts';
 import { MemoryCluster, pathOf } from '../../../support/memory-cluster.ts';
-import { deleting, kcpKey, provider, serviceObject } from '../objects.ts';
+import { deleting, kcpKey, OTHER, provider, serviceObject } from '../objects.ts';
 import { runWith } from '../step/home.ts';
 
 const TENANT = workspaceNamespace(provider.name, kcpKey.cluster);
-const OTHER: ObjectKey = { ...kcpKey, name: 'other', uid: 'uid-2' };
 const names = workspaceNames(provider.name);
 const labels = { [RUNTIME_LABEL]: provider.name };
 

@@ -11,11 +11,10 @@ import {
   workspaceNamespace,
 } from '../../../../shared/names.ts';
 import { MemoryCluster, pathOf } from '../../../support/memory-cluster.ts';
-import { kcpKey, provider, serviceObject } from '../objects.ts';
+import { kcpKey, OTHER, provider, serviceObject } from '../objects.ts';
 import type { Run } from '../../../../functions/step/run.ts';
 
 const TENANT = workspaceNamespace(provider.name, kcpKey.cluster);
-const OTHER: ObjectKey = { ...kcpKey, name: 'other', uid: 'uid-2' };
 /** An object of the same name, made after the first went. */
 const NEXT: ObjectKey = { ...kcpKey, uid: 'uid-3' };
 const object = serviceObject([], { namespace: 'default' });
