@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import type { KubeClient } from '../../shared/kube/ports.ts';
 import { formatKubeconfig } from '../../shared/kube/kubeconfig.ts';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../shared/kube/resources.ts';
+import { clientFor } from '../../shared/kube/connect.ts';
+import { API_RESOURCE_SCHEMAS, CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../shared/kube/resources.ts';
 import type { PolicyRule } from '../../shared/model/access.ts';
 import type { KubeObject } from '../../shared/model/kubernetes.ts';
 import foo from '../../functions/providers/foo/provider.ts';
 import type { Kcp } from '../control-planes/kcp.ts';
 import { DEPLOY, documentsIn } from './manifests.ts';
+import { eventually } from './wait.ts';
 
 /** All that the runtime may do in its provider workspace. In tenants' workspaces it has no rights of its own. */
 export const RULES = documentsIn(join(DEPLOY, 'kcp', 'rbac.yaml'))[0]?.['rules'] as PolicyRule[];
@@ -34,5 +36,8 @@ export async function createKcpIdentity(services: KubeClient, kcp: Kcp, name: st
     services.apply(CLUSTER_ROLES, { metadata: { name }, rules } as KubeObject),
     services.apply(CLUSTER_ROLE_BINDINGS, { metadata: { name }, roleRef, subjects } as KubeObject),
   ]);
-  return formatKubeconfig({ server: services.server, ca: kcp.adminCredentials.ca, token: user.token });
+  const credentials = { server: services.server, ca: kcp.adminCredentials.ca, token: user.token };
+  // kcp hears of rights a moment after they were written.
+  await eventually('its rights are in force', () => clientFor(credentials).list(API_RESOURCE_SCHEMAS));
+  return formatKubeconfig(credentials);
 }
